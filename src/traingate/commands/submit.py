@@ -32,8 +32,7 @@ def command(workload: str, *, rerun: bool, resume: str | None) -> None:
         submission = pipeline.submit(backend, planned, provenance)
     observation = pipeline.observe(backend, submission.run_name)
     if not (submission.is_new or resume):
-        _already(submission, observation)
-        return
+        click.echo(f"already submitted: {submission.run_name}; `--rerun` runs it once more")
     click.echo()
     click.echo(local_card(backend, submission.run_name))
     _raise_unless_well(observation)
@@ -63,14 +62,6 @@ def _resume(backend: LocalBackend, planned: Plan, run_name: str) -> Submission:
     facts = next(f.facts() for f in runs(backend.repository) if f.path.name == run_name)
     kept = {name: facts[name] for name in ("origin", "attempt", "commit", "pull_request")}
     return backend.resume(planned, Provenance(**kept))
-
-
-def _already(submission: Submission, observation: Observation) -> None:
-    told = f"already submitted: {submission.run_name} is {observation.state}"
-    click.echo(told + (f" ({observation.reason})" if observation.reason else ""))
-    click.echo("`--rerun` runs the same work again; `traingate card RUN` shows what became of it.")
-    if observation.state == "Failed":
-        raise RunFailed(f"{submission.run_name} failed.", todo="Rerun it with `--rerun`.")
 
 
 def _raise_unless_well(observation: Observation) -> None:

@@ -120,6 +120,8 @@ def make(folder: RunFolder, facts: dict[str, Any]) -> TextIO | None:
     try:
         draft.path.rename(folder.path)
     except OSError:
+        if lock is not None:
+            lock.close()
         shutil.rmtree(draft.path)
         if not folder.path.is_dir():
             raise
