@@ -84,14 +84,14 @@ def test_the_demonstration_ends_in_a_registered_model(repository, traingate, mon
     [
         ("raise", 4, "rank 1 (node 0, local rank 1) exited with status 1: ValueError: the planted"),
         ("kill", 4, "rank 1 (node 0, local rank 1) was killed by SIGKILL"),
-        ("hang", 5, "timed out after 20 s (limits.timeout)"),
+        ("hang", 5, "timed out after 12 s (limits.timeout)"),
         ("register", 4, "rank 0 (node 0, local rank 0) exited with status 1: RuntimeError: rank"),
     ],
 )
 def test_a_fault_leaves_nothing_that_claims_success_and_a_rerun_works(
     repository, traingate, fault, name, code, told
 ):
-    repository.request(SCRIPT, timeout=20)
+    repository.request(SCRIPT, timeout=12 if name == "hang" else 100)
     fault(name)
 
     failed = traingate("submit", "probe")
@@ -103,6 +103,7 @@ def test_a_fault_leaves_nothing_that_claims_success_and_a_rerun_works(
     assert "FINISHED" not in before["runs"]
 
     fault("none")
+    repository.request(SCRIPT, timeout=100)
     again = traingate("submit", "probe", "--rerun")
     assert again.exit_code == 0, again.output
     after = kept(repository)
