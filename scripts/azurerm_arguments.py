@@ -25,7 +25,17 @@ TABLES = ROOT / "tests" / "infra"
 
 # Terraform's own arguments, which every binding repeats, and the computed id, which nobody sets.
 META = frozenset(
-    "connection count depends_on for_each id lifecycle provider provisioners timeouts".split()
+    {
+        "connection",
+        "count",
+        "depends_on",
+        "for_each",
+        "id",
+        "lifecycle",
+        "provider",
+        "provisioners",
+        "timeouts",
+    }
 )
 
 Arguments = dict[str, ast.arg]
