@@ -76,8 +76,7 @@ def launcher_in_command(request: Request) -> Iterator[Broken]:
                 at=where,
                 message=f"`{name}` runs {it.processes} times on each node, once for each process "
                 "Azure ML starts, and takes every GPU again each time.",
-                fix="Run the script with plain `python`, or write "
-                "`process_count_per_instance: 1`.",
+                fix="Run the script with plain `python`, or write `process_count_per_instance: 1`.",
                 severity=Severity.WARNING if guarded else None,
             )
         else:

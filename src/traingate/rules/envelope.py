@@ -66,7 +66,9 @@ def _money(it: Subject, admission: Admission, request: Request) -> Iterator[Brok
     envelope = admission.envelope
     used = request.context.runs_used.get(request.workload, 0)
     if used >= envelope.runs:
-        yield _more(admission.document.at("envelope", "runs"), f"Run {used + 1}", f"{envelope.runs}")
+        yield _more(
+            admission.document.at("envelope", "runs"), f"Run {used + 1}", f"{envelope.runs}"
+        )
     cost = cost_ceiling(it.job, it.topology, it.target, request.context.platform)
     dollars = cost.usd * (used + 1) if cost else 0
     if dollars > envelope.cost_usd:

@@ -30,9 +30,7 @@ def missing_section(request: Request) -> Iterator[Broken]:
     if admission is None:
         return
     for heading in HEADINGS:
-        found = [
-            n for n, one in enumerate(admission.sections) if _same(one.heading, heading)
-        ]
+        found = [n for n, one in enumerate(admission.sections) if _same(one.heading, heading)]
         if not found:
             yield Broken(
                 at=Location(file=admission.file),

@@ -20,7 +20,7 @@ _SHAPES = {
     "a Google API key": r"\bAIza[A-Za-z0-9_-]{35}",
     "a Slack token": r"(?<![\w-])xox[abprs]-[A-Za-z0-9-]{20,}",
     "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
-    "a JSON web token": r"(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+    "a JSON web token": r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
     "a password in an address": r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@'\"$<{]{1,64}:[^/\s:@'\"$<{]{1,128}@",
 }
 _TOKEN = re.compile("|".join(f"({shape})" for shape in _SHAPES.values()))

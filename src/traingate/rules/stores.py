@@ -90,7 +90,7 @@ def secret_not_granted(request: Request) -> Iterator[Broken]:
     Why it is bad: Key Vault answers 403 to rank zero, after the nodes started; or somebody else's
     secret is read because the vault's rights are wider than the platform meant.
 
-    Example: `keyvault://other-vault/db` on a target that lists `keyvault://traingate-kv/*`.
+    Example: `keyvault://other-vault/db` on a target that lists `keyvault://contoso-training/*`.
 
     Fix: a secret the target lists, or a platform change first.
 

@@ -1,12 +1,10 @@
-"""TG411 to TG414: whose model it is, how long the admission holds, and who says so."""
+"""TG411 and TG412: whose model it is, and how long the admission holds."""
 
 from collections.abc import Iterator
 
 from traingate.documents.request import Request
 from traingate.findings import Severity
 from traingate.rules.rule import Broken, rule
-
-_APPROVAL_KEYS = ("approved", "approved_by", "approval", "admitted", "status")
 
 
 @rule("TG411", "model-of-another", Severity.ERROR, binding=True)
@@ -83,31 +81,3 @@ def expiry(request: Request) -> Iterator[Broken]:
             message=f"The admission is valid for {days} days; the platform allows {longest}.",
             fix="Set an earlier day.",
         )
-
-
-@rule("TG414", "approval-in-file", Severity.ERROR, binding=True)
-def approval_in_file(request: Request) -> Iterator[Broken]:
-    """Approval is a review, not a key.
-
-    What it does: refuses `approved`, `approved_by`, `approval`, `admitted` and `status` in the
-    front matter.
-
-    Why it is bad: who writes the file would approve it. What counts is a code owner's review of
-    the merged commit, which GitHub records and the requester cannot write.
-
-    Example: `approved: true`.
-
-    Fix: delete the key, and ask for a review.
-
-    Source: this repository's CODEOWNERS and its submit workflow.
-    """
-    admission = request.admission
-    if admission is None:
-        return
-    for key in _APPROVAL_KEYS:
-        if (key,) in admission.document.keys:
-            yield Broken(
-                at=admission.document.key(key),
-                message=f"`{key}` has no meaning: approval is a code owner's review, not a flag.",
-                fix="Delete it.",
-            )

@@ -35,9 +35,7 @@ def waiver_incomplete(request: Request) -> Iterator[Broken]:
         problem = _problem(waiver, request)
         if problem is not None:
             key, message, fix = problem
-            yield Broken(
-                at=admission.document.at("waivers", index, key), message=message, fix=fix
-            )
+            yield Broken(at=admission.document.at("waivers", index, key), message=message, fix=fix)
 
 
 @rule("TG421", "waiver-of-a-binding-rule", Severity.ERROR, binding=True)
@@ -121,10 +119,11 @@ def weigh(finding: Finding, broken_rule: AnyRule, asked: str | None) -> Finding:
     if asked not in set(Severity):
         return finding
     wanted, usual = Severity(asked), broken_rule.severity
-    lighter = _WEIGHT[wanted] < _WEIGHT[usual]
-    if (broken_rule.binding and lighter) or _WEIGHT[finding.severity] < _WEIGHT[usual]:
-        wanted = finding.severity if not lighter or broken_rule.binding else wanted
-    return replace(finding, severity=min(wanted, finding.severity, key=_WEIGHT.__getitem__) if lighter else wanted)
+    if _WEIGHT[wanted] > _WEIGHT[usual]:
+        return replace(finding, severity=wanted) if finding.severity is usual else finding
+    if broken_rule.binding or _WEIGHT[finding.severity] <= _WEIGHT[wanted]:
+        return finding
+    return replace(finding, severity=wanted)
 
 
 def _weighed(finding: Finding, request: Request) -> Finding:
@@ -154,25 +153,27 @@ def _applies(waiver: Waiver, request: Request) -> bool:
 
 def _problem(waiver: Waiver, request: Request) -> tuple[str, str, str] | None:
     """The first thing that makes a waiver void: the key it concerns, what is wrong, what to do."""
-    today = request.context.today
-    if _named(waiver.rule) is None:
-        return "rule", f"There is no rule `{waiver.rule}` to waive.", "Write the rule's name or id."
+    return next(_problems(waiver, request), None)
+
+
+def _problems(waiver: Waiver, request: Request) -> Iterator[tuple[str, str, str]]:
+    today, name = request.context.today, waiver.rule
+    if _named(name) is None:
+        yield "rule", f"There is no rule `{name}` to waive.", "Write the rule's name or id."
     if not waiver.target:
-        return "rule", f"The waiver of {waiver.rule} names no target.", "Add `target: ...`."
-    if waiver.target not in request.context.platform.targets:
-        return "target", f"The platform offers no target `{waiver.target}`.", "Correct the name."
+        yield "rule", f"The waiver of {name} names no target.", "Add `target: ...`."
+    elif waiver.target not in request.context.platform.targets:
+        yield "target", f"The platform offers no target `{waiver.target}`.", "Correct the name."
     if not (waiver.reason or "").strip():
-        return "rule", f"The waiver of {waiver.rule} gives no reason.", "Add `reason: ...`."
+        yield "rule", f"The waiver of {name} gives no reason.", "Add `reason: ...`."
     if waiver.expires is None:
-        return "rule", f"The waiver of {waiver.rule} never ends.", "Add `expires: <day>`."
-    if waiver.expires < today:
-        return "expires", f"The waiver ended on {waiver.expires}; today is {today}.", "Renew it."
-    return None
+        yield "rule", f"The waiver of {name} never ends.", "Add `expires: <day>`."
+    elif waiver.expires < today:
+        yield "expires", f"The waiver ended on {waiver.expires}; today is {today}.", "Renew it."
 
 
-_OWN: tuple[Rule, ...] = (waiver_incomplete, waiver_of_a_binding_rule, unused_waiver)
-WAIVER_RULES = _OWN
-_BY_ID: dict[str, Rule] = {one.id: one for one in (*REQUEST_RULES, *_OWN)}
+WAIVER_RULES: tuple[Rule, ...] = (waiver_incomplete, waiver_of_a_binding_rule, unused_waiver)
+_BY_ID: dict[str, Rule] = {one.id: one for one in (*REQUEST_RULES, *WAIVER_RULES)}
 _BY_NAME = _BY_ID | {one.name: one for one in _BY_ID.values()}
 
 
