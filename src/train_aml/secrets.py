@@ -156,8 +156,8 @@ def _refusal(location: Location, error: HttpResponseError, identity: str) -> str
             return f"{said}: the secret is disabled. Enable it, or name an enabled version."
         case (403, _):
             return (
-                f"{said}: the {identity} has no right to it. Grant it the role Key Vault Secrets User "
-                f"on the vault {location.vault!r}; a new grant takes a few minutes."
+                f"{said}: the {identity} has no right to it. Grant it the role Key Vault Secrets "
+                f"User on the vault {location.vault!r}; a new grant takes a few minutes."
             )
         case (404, _):
             return (
