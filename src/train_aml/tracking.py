@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from train_aml.locations import Server
-from train_aml.problems import StoreProblem
+from train_aml.problems import StoreProblem, StoreRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: The name under which MLflow finds the credentials that `Tracking` was given.
 AUTH_PROVIDER = "traingate"
+#: What MLflow says of a request that is wrong in itself.
+REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST", "MALFORMED_REQUEST")
 RUN_TAG = "traingate.run"
 MAX_PARAM_CHARACTERS = 6_000
 #: What MLflow takes in one log_batch call.
@@ -216,7 +218,7 @@ def refusals(what: str) -> Iterator[None]:
     try:
         yield
     except MlflowException as error:
-        raise StoreProblem(
+        raise (StoreRefusal if error.error_code in REFUSALS else StoreProblem)(
             f"{what}: {str(error).splitlines()[0]} [{error.error_code}]. Check "
             "TRAINGATE_TRACKING_URI, that the server is reachable from the job, and its rights."
         ) from error
