@@ -96,7 +96,11 @@ def thin(curve: Sequence[CurvePoint], limit: int = MAX_CURVE_POINTS) -> tuple[Cu
 
 def _finite(values: dict[str, float]) -> dict[str, float]:
     # JSON knows neither NaN nor infinity.
-    return {name[:MAX_METRIC_NAME_CHARACTERS]: value for name, value in values.items() if math.isfinite(value)}
+    return {
+        name[:MAX_METRIC_NAME_CHARACTERS]: value
+        for name, value in values.items()
+        if math.isfinite(value)
+    }
 
 
 def _dump(outcome: Outcome) -> bytes:
