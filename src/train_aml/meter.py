@@ -31,6 +31,10 @@ class Meter:
         self._utilisation_at = 0.0
         self._has_utilisation = device.type == "cuda"
 
+    def restart(self) -> None:
+        """Leave out what has happened since the last reading: an evaluation, a checkpoint."""
+        self._began, self._waited_seconds = time.perf_counter(), 0.0
+
     def batches(self, batches: Iterable[T]) -> Iterator[T]:
         """Pass `batches` on and count the time that they kept the training waiting."""
         iterator = iter(batches)
@@ -58,7 +62,7 @@ class Meter:
             "step_seconds": seconds / max(steps, 1),
             "data_wait_share": min(self._waited_seconds / seconds, 1.0),
         }
-        self._began, self._waited_seconds = now, 0.0
+        self.restart()
         if self._device.type == "cuda":
             peak = torch.cuda.max_memory_allocated(self._device)
             figures["gpu_memory_peak_gib"] = peak / BYTES_A_GIB

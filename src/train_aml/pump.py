@@ -108,7 +108,7 @@ class Pump:
         """Send the file's points, then those that came since; what does not go joins the file."""
         while self._spool:
             oldest = self._spool.peek(BATCH_POINTS)
-            left = self._deliver(oldest)
+            left = self._deliver(oldest, kept=True)
             if len(left) == len(oldest) > 0:
                 self._spill()
                 return
@@ -121,14 +121,14 @@ class Pump:
                 self._spill()
             self._in_flight = ()
 
-    def _deliver(self, batch: Sequence[Point]) -> Sequence[Point]:
+    def _deliver(self, batch: Sequence[Point], *, kept: bool = False) -> Sequence[Point]:
         """The points of `batch` that the server has neither taken nor refused for good."""
         if time.monotonic() < self._retry_at:
             return batch
         try:
-            self._stores.result().log(batch)
+            self._stores.result().log(batch, kept=kept)
         except StoreRefusal as refusal:
-            return self._halve(batch, refusal)
+            return self._halve(batch, refusal, kept=kept)
         except StoreProblem as problem:
             self._problem = str(problem)
             self._pause_seconds = min(
@@ -139,14 +139,17 @@ class Pump:
         self._pause_seconds = 0.0
         return ()
 
-    def _halve(self, batch: Sequence[Point], refusal: StoreRefusal) -> Sequence[Point]:
+    def _halve(
+        self, batch: Sequence[Point], refusal: StoreRefusal, *, kept: bool
+    ) -> Sequence[Point]:
         """Find the points that the server refuses, so that the others of their batch arrive."""
         if len(batch) == 1 or self._refused >= MAX_REFUSALS:
             self._refused += len(batch)
             self._refusal = self._refusal or f"{batch[0][0]!r}: {refusal}"
             return ()
         middle = len(batch) // 2
-        return [*self._deliver(batch[:middle]), *self._deliver(batch[middle:])]
+        first, rest = batch[:middle], batch[middle:]
+        return [*self._deliver(first, kept=kept), *self._deliver(rest, kept=kept)]
 
     def _take(self, limit: int) -> list[Point]:
         # Both threads take, and only the lock keeps one from taking what the other has counted.
