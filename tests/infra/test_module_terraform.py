@@ -6,32 +6,17 @@ tests/module.tftest.hcl beside the module covers the resources; it needs the pro
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from tests.infra.module import DIRECTORY, ROOT, read
+from tests.infra.terraform import terraform
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
-
-
-def terraform(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    binary = shutil.which("terraform")
-    if binary is None:
-        pytest.skip("terraform is not installed; the terraform job of ci.yml has it")
-    return subprocess.run(
-        [binary, *arguments],
-        cwd=folder,
-        env={"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.devnull},
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 def test_terraform_formats_it_so():
