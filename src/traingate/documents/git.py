@@ -1,0 +1,125 @@
+"""What git knows of the repository: its files with their blob ids, its commit, its name.
+
+Blob ids come from git itself, so a large folder costs nothing to hash.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from traingate.documents.request import Blob, Tree
+from traingate.errors import TraingateError
+
+
+def root(start: Path) -> Path:
+    """The top of the work tree that holds `start`.
+
+    Raises:
+        TraingateError: `start` is in no git work tree, or git is not installed.
+    """
+    return Path(_git(start, "rev-parse", "--show-toplevel").strip())
+
+
+def work_tree(repository: Path, *folders: str) -> Tree:
+    """Tracked files and untracked files that are not ignored, as they lie on the disk.
+
+    Args:
+        repository: the top of the work tree.
+        folders: only what lies below these (relative to the top); everything when empty.
+    """
+    listed = _git(repository, "ls-files", "--stage", "-z", "--", *folders)
+    blobs = dict(_staged(line) for line in listed.split("\0") if line)
+    changed = _git(repository, "diff-files", "--name-only", "-z", "--", *folders).split("\0")
+    added = _git(
+        repository, "ls-files", "--others", "--exclude-standard", "-z", "--", *folders
+    ).split("\0")
+    for path in filter(None, changed):
+        blobs.pop(path, None)
+    on_disk = [p for p in {*changed, *added} if p and os.path.lexists(repository / p)]
+    return Tree(blobs=dict(sorted((blobs | _hashed(repository, sorted(on_disk))).items())))
+
+
+def tree_at(repository: Path, revision: str, *folders: str) -> Tree:
+    """The files of a commit."""
+    listed = _git(repository, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *folders)
+    blobs = {}
+    for line in filter(None, listed.split("\0")):
+        about, _, path = line.partition("\t")
+        mode, _, object_id = about.split(" ")
+        blobs[path] = Blob(mode=mode, object_id=object_id)
+    return Tree(blobs=blobs)
+
+
+def commit(repository: Path) -> str | None:
+    """The commit checked out, or None before the first one."""
+    done = _run(repository, "rev-parse", "--verify", "--quiet", "HEAD")
+    return done.stdout.strip() or None
+
+
+def repository_name(repository: Path) -> str:
+    """`owner/name`: GitHub's when a remote or the runner says so, else the folder's name."""
+    if name := os.environ.get("GITHUB_REPOSITORY"):
+        return name
+    url = _run(repository, "config", "--get", "remote.origin.url").stdout.strip()
+    match = re.search(r"github\.com[:/]([^/\s]+/[^/\s]+?)(?:\.git)?/?$", url)
+    return match.group(1) if match else f"local/{repository.name}"
+
+
+def _staged(line: str) -> tuple[str, Blob]:
+    about, _, path = line.partition("\t")
+    mode, object_id, _ = about.split(" ")
+    return path, Blob(mode=mode, object_id=object_id)
+
+
+def _hashed(repository: Path, paths: list[str]) -> dict[str, Blob]:
+    """Blobs of files that the index does not describe, as `git add` would write them."""
+    links = [path for path in paths if (repository / path).is_symlink()]
+    files = [path for path in paths if path not in set(links) and (repository / path).is_file()]
+    ids = [object_id for some in _batched(files) for object_id in _hash(repository, some)]
+    blobs = {
+        path: Blob(mode=_mode(repository / path), object_id=object_id)
+        for path, object_id in zip(files, ids, strict=True)
+    }
+    for path in links:
+        target = str((repository / path).readlink())
+        object_id = _git(repository, "hash-object", "--stdin", stdin=target).strip()
+        blobs[path] = Blob(mode="120000", object_id=object_id)
+    return blobs
+
+
+def _hash(repository: Path, files: list[str]) -> list[str]:
+    # As arguments, not on standard input: there git would read a quoted name as an escape.
+    return _git(repository, "hash-object", "--", *files).split()
+
+
+def _batched(files: list[str], size: int = 500) -> list[list[str]]:
+    """Slices of `files` that fit a command line."""
+    return [files[start : start + size] for start in range(0, len(files), size)]
+
+
+def _mode(path: Path) -> str:
+    return "100755" if os.access(path, os.X_OK) else "100644"
+
+
+def _git(repository: Path, *arguments: str, stdin: str = "") -> str:
+    done = _run(repository, *arguments, stdin=stdin)
+    if done.returncode != 0:
+        raise TraingateError(
+            f"git {arguments[0]} failed in {repository}: {done.stderr.strip()}.",
+            todo="Run the command inside a git checkout of this repository.",
+        )
+    return done.stdout
+
+
+def _run(repository: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(repository), *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise TraingateError("git is not installed.", todo="Install git and retry.") from error
