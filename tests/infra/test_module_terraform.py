@@ -5,14 +5,18 @@ tests/module.tftest.hcl beside the module covers the resources; it needs the pro
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 import yaml
 from tests.infra.module import DIRECTORY, ROOT, read
 from tests.infra.terraform import terraform
+
+from traingate.documents.platform import Azure, Target
 
 if TYPE_CHECKING:
     import subprocess
@@ -142,8 +146,11 @@ locals {
   }
   azurerm_user_assigned_identity = {
     trust_group = { for name, group in var.trust_groups : name => { client_id = name } }
-    submitter   = { client_id = "submitter-client", tenant_id = "tenant" }
-    reader      = { client_id = "reader-client" }
+    reader      = { client_id = "00000000-0000-0000-0000-000000000005" }
+    submitter = {
+      client_id = "00000000-0000-0000-0000-000000000003"
+      tenant_id = "00000000-0000-0000-0000-000000000004"
+    }
   }
 }
 """
@@ -171,3 +178,13 @@ def test_the_fragment_is_the_platform_file(tmp_path: Path):
     assert outputs_made["platform_yml"] == fragment
     assert outputs_made["cluster_name"] == "gpu-cluster"
     assert outputs_made["cluster_names"] == list(yaml.safe_load(fragment)["targets"])
+
+
+def test_the_gate_reads_the_fragment():
+    text = (ROOT / "tests" / "infra" / "platform.expected.yml").read_text(encoding="utf-8")
+    raw = yaml.safe_load(text)
+    schema = json.loads((ROOT / "schemas" / "platform.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(raw, schema)
+    assert set(raw["azure"]) == {field.name for field in dataclasses.fields(Azure)}
+    for target in raw["targets"].values():
+        assert set(target) | {"name"} == {field.name for field in dataclasses.fields(Target)}
