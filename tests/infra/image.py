@@ -142,4 +142,6 @@ def requirement_problems(text: str, *, hashes: bool) -> list[str]:
 def versions(text: str) -> dict[str, str]:
     """Exact versions by name, extras left out."""
     pins = (name.partition("==") for name, _ in requirements(text))
-    return {name.partition("[")[0].lower(): version for name, _, version in pins}
+    return {
+        re.sub(r"[._-]+", "-", name.partition("[")[0]).lower(): version for name, _, version in pins
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -13,22 +13,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def terraform(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run it offline. Skips where it is missing, unless TRAINGATE_REQUIRE_TERRAFORM is set."""
+def terraform(
+    *arguments: str, folder: Path, timeout_seconds: int = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run it with no configuration of this machine's. Without it, see `missing`."""
     binary = shutil.which("terraform")
     if binary is None:
-        message = (
-            "terraform is not installed; ci.yml installs it and sets TRAINGATE_REQUIRE_TERRAFORM"
-        )
-        if os.environ.get("TRAINGATE_REQUIRE_TERRAFORM"):
-            pytest.fail(message)
-        pytest.skip(message)
+        missing("terraform is not installed")
     return subprocess.run(
-        [binary, *arguments],
+        [str(binary), *arguments],
         cwd=folder,
         env={"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.devnull},
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=timeout_seconds,
     )
+
+
+def missing(what: str) -> NoReturn:
+    """Skip, saying why; fail where ci.yml has promised that nothing is missing."""
+    if os.environ.get("TRAINGATE_REQUIRE_TERRAFORM"):
+        pytest.fail(f"{what}, and TRAINGATE_REQUIRE_TERRAFORM is set")
+    pytest.skip(f"{what}; ci.yml runs this with TRAINGATE_REQUIRE_TERRAFORM")

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 import yaml
 from tests.infra.module import DIRECTORY, ROOT, read
-from tests.infra.terraform import terraform
+from tests.infra.terraform import missing, terraform
 
 from traingate.documents.platform import Azure, Target
 
@@ -188,3 +188,15 @@ def test_the_gate_reads_the_fragment():
     assert set(raw["azure"]) == {field.name for field in dataclasses.fields(Azure)}
     for target in raw["targets"].values():
         assert set(target) | {"name"} == {field.name for field in dataclasses.fields(Target)}
+
+
+@pytest.mark.timeout(600)  # The provider is a download of its own.
+def test_the_modules_own_tests_pass(tmp_path: Path):
+    folder = tmp_path / "aml"
+    shutil.copytree(DIRECTORY, folder, ignore=shutil.ignore_patterns(".terraform*"))
+    init = terraform("init", "-backend=false", "-no-color", folder=folder, timeout_seconds=300)
+    if "Failed to query available provider packages" in init.stderr:
+        missing("the azurerm provider cannot be downloaded here")
+    assert init.returncode == 0, init.stderr
+    done = terraform("test", "-no-color", folder=folder, timeout_seconds=300)
+    assert done.returncode == 0, done.stdout + done.stderr
