@@ -16,6 +16,7 @@ COMMANDS = {
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",
     "card": "Print the card of a run.",
+    "image": "Pin the training image in job files.",
 }
 
 

@@ -128,8 +128,9 @@ def _context(repository: Path, workloads: tuple[str, ...], today: date) -> Conte
         tree=tree,
         admissions=tuple(one for one in read if one is not None),
         terraform={
-            f"infra/{file.name}": file.read_text(encoding="utf-8")
-            for file in sorted((repository / "infra").glob("*.tf"))
+            f"infra/{file.name}": file.read_text(encoding="utf-8", errors="replace")
+            for pattern in ("*.tf", "*.tf.json")
+            for file in sorted((repository / "infra").glob(pattern))
         },
         sources=read_sources(repository, tree, workloads),
     )
