@@ -6,7 +6,7 @@ How to add one:
 `job.yml`, `rehearsal.yml` and `src/` go to `jobs/segmentation-ddp/`, `admission.md` to
 `admissions/segmentation-ddp.md`, `infra.tf` to `infra/main.tf`, anything else to the same path.
 A file `absent.txt` names, a line each, the base's files that the case does without. A case in
-`bad` has `expected.txt`: the findings exactly as `report.text.lines` prints them, an error
+`bad` has `expected.txt`: the findings exactly as `report.text.entries` prints them, an error
 among them. A case in `ok` has none, or one with notes and warnings only.
 
 `tests/cases/{accept,refuse}/<name>/job.yml` are variations of `tests/cases/verdict_base/job.yml`,
@@ -56,22 +56,22 @@ def name_of(folder: Path) -> str:
 @pytest.mark.parametrize("folder", folders("ok", "bad"), ids=name_of)
 def test_case(folder: Path, tmp_path: Path):
     findings = findings_of(tmp_path, CASES / "_base", folder)
-    assert text.lines(findings) == expected(folder)
+    assert told(findings) == expected(folder)
     has_error = any(finding.severity is Severity.ERROR for finding in findings)
     assert has_error == (folder.parent.name == "bad")
 
 
 def test_the_base_is_clean(tmp_path: Path):
-    assert text.lines(findings_of(tmp_path, CASES / "_base")) == ""
+    assert told(findings_of(tmp_path, CASES / "_base")) == ""
 
 
 @pytest.mark.parametrize("folder", folders("accept", "refuse"), ids=name_of)
 def test_verdict(folder: Path, tmp_path: Path):
-    told = text.lines(added_errors(tmp_path, folder))
+    added = told(added_errors(tmp_path, folder))
     if folder.name in AWAITING_RULES:
-        assert told == "", "a rule refuses this now: take the case out of AWAITING_RULES"
+        assert added == "", "a rule refuses this now: take the case out of AWAITING_RULES"
         return
-    assert told == expected(folder)
+    assert added == expected(folder)
     assert bool(expected(folder)) == (folder.parent.name == "refuse")
 
 
@@ -109,6 +109,10 @@ def place(name: str) -> str:
     return f"jobs/{WORKLOAD}/{name}" if name.startswith("src/") else PLACES.get(name, name)
 
 
+def told(findings: tuple[Finding, ...]) -> str:
+    return "".join(f"{line}\n" for line in text.entries(findings))
+
+
 def expected(folder: Path) -> str:
     file = folder / "expected.txt"
     return file.read_text(encoding="utf-8") if file.is_file() else ""
@@ -118,12 +122,12 @@ def rewrite() -> None:
     for folder in folders("ok", "bad", "refuse"):
         with tempfile.TemporaryDirectory() as temporary:
             if folder.parent.name == "refuse":
-                told = text.lines(added_errors(Path(temporary), folder))
+                now = told(added_errors(Path(temporary), folder))
             else:
-                told = text.lines(findings_of(Path(temporary), CASES / "_base", folder))
-        if told != expected(folder):
+                now = told(findings_of(Path(temporary), CASES / "_base", folder))
+        if now != expected(folder):
             print(f"changed: {name_of(folder)}")  # noqa: T201 (a script when run by hand)
-            (folder / "expected.txt").write_text(told, encoding="utf-8")
+            (folder / "expected.txt").write_text(now, encoding="utf-8")
 
 
 if __name__ == "__main__":

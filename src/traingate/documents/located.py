@@ -232,8 +232,8 @@ def described(value: object) -> str:
         return "null" if value is None else str(value).lower()
     if isinstance(value, int | float):
         return f"the number {value}"
-    names = {str: "text", dict: "a mapping", list: "a list"}
-    return names.get(type(value), "a date")
+    names = ((str, "text"), (dict, "a mapping"), (list, "a list"))
+    return next((name for kind, name in names if isinstance(value, kind)), "a date")
 
 
 def _refuse_root(root: Node | None, file: str) -> NoReturn:

@@ -1,1 +1,1 @@
-"""What the gate says, in the form its reader wants: a terminal, GitHub, a program, a page."""
+"""What people and machines read: text, annotations, JSON, markdown."""

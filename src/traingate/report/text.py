@@ -1,8 +1,7 @@
-"""Findings for a terminal or a log: one a line, its fix below it, a summary line at the end."""
+"""Findings as a person reads them in a terminal or a log."""
 
 import os
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from traingate.findings import Finding, Severity
@@ -21,46 +20,41 @@ def wants_colour(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def render(findings: Iterable[Finding], *, colour: bool = False) -> str:
-    """Every finding and the summary, each line ended by a newline."""
-    told = tuple(findings)
-    return lines(told, colour=colour) + summary(told) + "\n"
+def lines(findings: Sequence[Finding], *, colour: bool = False) -> Iterator[str]:
+    """The entries, then a line that counts them."""
+    yield from entries(findings, colour=colour)
+    yield summary(findings)
 
 
-def lines(findings: Iterable[Finding], *, colour: bool = False) -> str:
-    """`file:line:col: message [TG106 launcher-in-command]`, the fix indented below.
+def entries(findings: Sequence[Finding], *, colour: bool = False) -> Iterator[str]:
+    """`file:line:col: message [TG106 launcher-in-command]`, the fix on a line of its own.
 
     Warnings and notes carry their severity in front of the message; an error is the usual case.
     """
-    return "".join(_entry(finding, colour=colour) for finding in findings)
+    for finding in findings:
+        place, rule = printable(str(finding.location)), f"[{finding.rule} {finding.name}]"
+        weight = "" if finding.severity is Severity.ERROR else f"{finding.severity}: "
+        message = printable(weight + finding.message)
+        if colour:
+            place = f"{_BOLD}{place}{_RESET}"
+            message = f"{_COLOURS[finding.severity]}{message}{_RESET}"
+        yield f"{place}: {message} {rule}"
+        if finding.fix:
+            yield f"    {printable(finding.fix)}"
 
 
-def summary(findings: Iterable[Finding]) -> str:
-    """How many of what: `2 errors and 1 warning.`, or that nothing was found."""
-    counts = Counter(finding.severity for finding in findings)
-    parts = [_counted(counts[severity], severity) for severity in Severity if counts[severity]]
-    if not parts:
-        return "Nothing to mend."
-    return f"{' and '.join(filter(None, [', '.join(parts[:-1]), parts[-1]]))}."
-
-
-def _counted(count: int, severity: Severity) -> str:
-    return f"{count} {severity}{'' if count == 1 else 's'}"
-
-
-def _entry(finding: Finding, *, colour: bool) -> str:
-    place, rule = str(finding.location), f"[{finding.rule} {finding.name}]"
-    weight = "" if finding.severity is Severity.ERROR else f"{finding.severity}: "
-    message = printable(weight + finding.message)
-    if colour:
-        place = f"{_BOLD}{place}{_RESET}"
-        message = f"{_COLOURS[finding.severity]}{message}{_RESET}"
-    fix = f"    {printable(finding.fix)}\n" if finding.fix else ""
-    return f"{place}: {message} {rule}\n{fix}"
+def summary(findings: Sequence[Finding]) -> str:
+    """`2 errors, 1 warning`, or that there is nothing."""
+    counts = [
+        f"{count} {severity}{'s' if count != 1 else ''}"
+        for severity in Severity
+        if (count := sum(finding.severity is severity for finding in findings))
+    ]
+    return ", ".join(counts) or "No findings."
 
 
 def printable(text: str) -> str:
-    r"""`text` with what could move a terminal's cursor written as an escape such as `\x1b`."""
+    r"""`text` with whatever could move a terminal's cursor written as an escape such as `\x1b`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
