@@ -88,7 +88,7 @@ def path_outside_request(request: Request) -> Iterator[Broken]:
     Source: azure-ai-ml 1.35.2 accepts `code: ../..` and absolute paths (tried).
     """
     for document, path, written in _local_paths(request):
-        place = request.path(written)
+        place = request.path(written.removeprefix("file:"))
         if place is None or not request.owns(place):
             yield Broken(
                 at=document.at(*path),
