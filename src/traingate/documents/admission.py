@@ -51,10 +51,11 @@ class Waiver:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """A heading of the prose, its line in the file and whether text follows it."""
+    """A heading of the prose: its level (1 to 6), its line, whether text follows in its section."""
 
     heading: str
     line: int
+    level: int = 2
     has_text: bool
 
 
