@@ -147,7 +147,7 @@ class _Composer:
     def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
         # The span of an event includes its anchor and tag; an edit must not touch those.
         span = self._span(event)
-        plain = event.style is None and event.tag is None
+        plain = not event.style and event.tag is None
         if event.anchor is not None and plain:
             start = span.end - len(event.value)
             span = Span(

@@ -29,6 +29,12 @@ _MOST_LISTED = 12
 
 _LIBRARIES = {"deepspeed": "DeepSpeed", "fsdp": "FSDP", "horovod": "Horovod", "ddp": "DDP"}
 
+#: Too far from the service's word for a spelling check to find it.
+_NODE_COUNTS = {"node_count", "nodes", "num_nodes", "nnodes", "instances"}
+
+#: Keys that say little without the one above them.
+_VAGUE = {"type", "name", "path", "mode", "value", "version"}
+
 Told = tuple[Path, Finding]
 
 
@@ -71,7 +77,7 @@ class Wording:
 
     def _unknown_keys(self, broken: Violation) -> Iterator[Told]:
         known = broken.schema.get("properties", {})
-        place = f"`{_key(broken.path)}`" if broken.path else "the file"
+        place = f"`{_key(broken.path)}`" if broken.path else "this file"
         if broken.path and "title" in broken.schema:
             place = broken.schema["title"]
         for key in broken.value.keys() - known.keys():
@@ -88,10 +94,12 @@ class Wording:
     def _other_key(self, path: Path, known: list[str]) -> str:
         """The key that was probably meant, the place where this one belongs, or what is allowed."""
         *parent, key = path
+        if key in _NODE_COUNTS:
+            return "The number of nodes is `instance_count`, under `resources`."
         here = slot(self._schema, tuple(parent)) or {}
         if key in here.get("properties", {}):
             return f"It takes {_listed(known)}."
-        nearest = difflib.get_close_matches(str(key).lower(), known, n=1, cutoff=0.6)
+        nearest = difflib.get_close_matches(str(key).lower(), known, n=1, cutoff=0.75)
         if nearest:
             return f"Did you mean `{nearest[0]}`?"
         elsewhere = homes(self._schema, str(key))
@@ -124,7 +132,7 @@ class Wording:
         message = f"`{_key(path)}` must be {wanted}, and this is {self._what(path, value)}."
         replacement = mended(value, self._document.spellings.get(path), broken.schema)
         if replacement is None:
-            return self._found(path, message, advice or f"Write {wanted}.")
+            return self._found(path, message, advice or f"Write {wanted} here.")
         edits = self._document.replace(path, replacement)
         return self._found(path, message, f"Write `{replacement}`.", edits)
 
@@ -182,7 +190,9 @@ def _key(path: Path) -> str:
     """The key a path ends in; an item of a list by its number."""
     if path and isinstance(path[-1], int):
         return f"{_key(path[:-1])}[{path[-1]}]"
-    return shown(str(path[-1])) if path else "the file"
+    if not path:
+        return "the file"
+    return shown(".".join(map(str, path[-2:] if path[-1] in _VAGUE else path[-1:])))
 
 
 def _is_offered(subschema: Any) -> bool:

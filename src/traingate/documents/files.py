@@ -1,0 +1,71 @@
+"""The repository's files as the gate may read them: regular, inside the tree, of bounded size."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from traingate.documents.characters import location
+from traingate.documents.kinds import HIDDEN_CHARACTER, MISSING, UNREADABLE
+from traingate.findings import Finding, Location
+
+#: A request's files are a few kilobytes; beyond this it is no request.
+MAX_BYTES = 1024 * 1024
+
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Files:
+    """A work tree at `root`; `instead` holds the bytes of files that are about to be written."""
+
+    root: Path
+    instead: Mapping[str, bytes] = field(default_factory=dict)
+
+    def read(self, file: str) -> tuple[bytes | None, tuple[Finding, ...]]:
+        """The bytes of `file` (at most one more than is allowed), or why there are none.
+
+        A symbolic link is never followed: a pull request could point it at any file of the
+        machine that reads it, and an error message would quote what stands there.
+        """
+        if file in self.instead:
+            return self.instead[file], ()
+        path, at = self.root / file, Location(file=file)
+        if path.is_symlink() or any(it.is_symlink() for it in self._folders(file)):
+            message = "This is a symbolic link, which is not followed."
+            return None, (UNREADABLE.found(at, message, fix="Put the file itself here."),)
+        if not path.is_file():
+            message = "A request is two files, and this one is missing."
+            return None, (MISSING.found(at, message, fix=f"Write {file}."),)
+        with path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1), ()
+
+    def _folders(self, file: str) -> list[Path]:
+        return [self.root / folder for folder in PurePosixPath(file).parents][:-1]
+
+    def below(self, folder: str, suffix: str) -> list[str]:
+        """The regular files of that suffix directly in `folder`, sorted, links left out."""
+        paths = sorted((self.root / folder).glob(f"*{suffix}"))
+        return [f"{folder}/{it.name}" for it in paths if it.is_file() and not it.is_symlink()]
+
+
+def decode(data: bytes, file: str) -> tuple[str | None, tuple[Finding, ...]]:
+    """The text of a UTF-8 file, its byte order mark and line ends kept, or why it is none."""
+    at = Location(file=file)
+    if len(data) > MAX_BYTES:
+        message = f"The file is larger than {MAX_BYTES // 1024 // 1024} MiB."
+        fix = "A request's files are a few kilobytes: keep data and logs elsewhere."
+        return None, (UNREADABLE.found(at, message, fix=fix),)
+    if data.startswith(_UTF_16_MARKS):
+        message = "This is UTF-16, not UTF-8."
+        return None, (UNREADABLE.found(at, message, fix="Save the file as UTF-8."),)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        at = location(before, len(before), file)
+        message = f"The byte 0x{data[error.start]:02X} is not UTF-8."
+        return None, (UNREADABLE.found(at, message, fix="Save the file as UTF-8."),)
+    if (index := text.find("\0")) >= 0:
+        at = location(text, index, file)
+        return None, (HIDDEN_CHARACTER.found(at, "NUL stands here.", fix="Delete it."),)
+    return text, ()
