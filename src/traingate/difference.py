@@ -56,7 +56,9 @@ def _facts(plan: Plan) -> dict[str, str]:
 
 
 def _shown(value: str) -> str:
-    return value if value.startswith("keyvault://") or len(value) <= _SHORT else f"{value[:_SHORT]}…"
+    return (
+        value if value.startswith("keyvault://") or len(value) <= _SHORT else f"{value[:_SHORT]}…"
+    )
 
 
 _SHORT = 40

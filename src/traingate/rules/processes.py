@@ -102,6 +102,7 @@ def process_count_is_world_size(request: Request) -> Iterator[Broken]:
             message=f"{it.processes} is the world size ({it.nodes} nodes x {gpus} GPUs); this key "
             "counts the processes of one node.",
             fix=f"Write `process_count_per_instance: {gpus}`.",
+            edits=it.job.document.replace(_COUNT, str(gpus)),
         )
 
 
