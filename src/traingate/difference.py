@@ -67,9 +67,8 @@ _SHORT = 40
 def _files(base: Plan, now: Plan) -> Iterator[Change]:
     added = now.files.keys() - base.files.keys()
     removed = base.files.keys() - now.files.keys()
-    edited = {path for path in now.files.keys() & base.files.keys()} - {
-        path for path in now.files if base.files.get(path) == now.files[path]
-    }
+    kept = now.files.keys() & base.files.keys()
+    edited = {path for path in kept if base.files[path] != now.files[path]}
     for what, paths in (("added", added), ("removed", removed), ("edited", edited)):
         if paths:
             yield Change(what=f"files {what}", before=_NONE, after=_named(sorted(paths)))

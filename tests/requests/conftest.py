@@ -1,6 +1,7 @@
 """Requests built in memory: a sound base, changed where a case says."""
 
 import copy
+import hashlib
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -112,4 +113,4 @@ def _yaml(base: dict[str, Any], changes: Mapping[str, Any] | None) -> str:
 
 def _blob(text: str) -> Blob:
     mode = "120000" if text.startswith("-> ") else "100644"
-    return Blob(mode=mode, object_id=f"{abs(hash(text)):040x}"[:40])
+    return Blob(mode=mode, object_id=hashlib.sha256(text.encode()).hexdigest())
