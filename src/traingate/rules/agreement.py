@@ -62,7 +62,7 @@ def symlink_in_request(request: Request) -> Iterator[Broken]:
 
     Source: azure-ai-ml 1.35.2 uploads the target of a link outside the code folder (tried).
     """
-    for path, blob in request.context.tree.under(str(request.job_folder)).items():
+    for path, blob in request.context.tree.under(request.folder).items():
         if blob.is_symlink:
             yield Broken(
                 at=Location(file=path),
@@ -92,7 +92,7 @@ def path_outside_request(request: Request) -> Iterator[Broken]:
         if place is None or not request.owns(place):
             yield Broken(
                 at=document.at(*path),
-                message=f"`{written}` leaves {request.job_folder}/, the folder this request is.",
+                message=f"`{written}` leaves {request.folder}/, the folder this request is.",
                 fix="Move the files into that folder, or name a registered asset.",
             )
 
