@@ -61,7 +61,7 @@ def built(case: Case) -> Request:
         front = _yaml(BASE["admission"], case.get("admission"))
         text = f"---\n{front}---\n{case.get('prose', PROSE)}"
         admission = _typed(read_admission, text, f"admissions/{workload}.md")
-    sources = {**BASE["files"], **case.get("files", {})}
+    sources = {f"jobs/{workload}/job.yml": "", **BASE["files"], **case.get("files", {})}
     others = tuple(_other(other) for other in case.get("others", ()))
     context = Context(
         repository="contoso/training",
@@ -78,10 +78,8 @@ def built(case: Case) -> Request:
 
 def pointed_at(request: Request, finding: Finding) -> str:
     documents = [it.document for it in (request.job, request.admission) if it]
-    texts = {one.file: one.text for one in (*documents, request.context.platform.document)}
-    if request.admission is not None:  # The prose is not in the front matter's document.
-        texts[request.admission.file] += f"\n{PROSE}"
-    texts |= request.context.sources | request.context.terraform
+    texts = {**request.context.sources, **request.context.terraform}
+    texts |= {one.file: one.text for one in (*documents, request.context.platform.document)}
     line = texts[finding.location.file].split("\n")[finding.location.line - 1]
     return line[finding.location.column - 1 :]
 
