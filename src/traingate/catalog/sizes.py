@@ -8,7 +8,7 @@ import csv
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _DATA = Path(__file__).with_name("sizes.csv")
@@ -57,6 +57,7 @@ class Size:
         return self.sriov if self.rdma else self.rdma
 
 
+@lru_cache(maxsize=1024)
 def size_named(name: str) -> Size | None:
     """The size of that name, or None when the catalogue does not know it.
 
