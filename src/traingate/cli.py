@@ -13,6 +13,7 @@ from traingate.errors import TraingateError
 COMMANDS = {
     "new": "Write a new request.",
     "check": "Find every mistake in requests, at its line.",
+    "explain": "Print a rule's page.",
     "plan": "Show what a request would run, and what it costs at most.",
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",

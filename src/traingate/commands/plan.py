@@ -8,21 +8,22 @@ from traingate.documents.history import read_request_at
 from traingate.plan import Plan
 from traingate.report import plan as report
 
-FORMATS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}
+_FORMATS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}
 
 
 @click.command("plan")
 @click.argument("workload")
-@click.option("--format", "shape", type=click.Choice(list(FORMATS)), default="text")
-@click.option("--base", metavar="REV", help="Show what changed against this commit's plan.")
-def command(workload: str, shape: str, base: str | None) -> None:
+@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text")
+@click.option("--base", metavar="REV", help="Say what changed since this commit.")
+def command(workload: str, *, form: str, base: str | None) -> None:
     """Show what a request would run, and what it costs at most."""
     planned = pipeline.plan(world.clean_request(workload))
-    before = _plan_at(base, workload) if base else None
-    click.echo(FORMATS[shape](planned, before), nl=False)
+    click.echo(_FORMATS[form](planned, _at(base, workload)), nl=False)
 
 
-def _plan_at(revision: str, workload: str) -> Plan | None:
-    """The plan of a commit; None where it had no such request."""
+def _at(revision: str | None, workload: str) -> Plan | None:
+    """The plan as `revision` has it; None when it has no such request."""
+    if revision is None:
+        return None
     request = read_request_at(world.repository(), revision, workload, world.today())
-    return None if request is None else pipeline.plan(request)
+    return pipeline.plan(request) if request else None
