@@ -10,8 +10,8 @@ A file `absent.txt` names, a line each, the base's files that the case does with
 among them. A case in `ok` has none, or one with notes and warnings only.
 
 `tests/cases/{accept,refuse}/<name>/job.yml` are variations of `tests/cases/verdict_base/job.yml`,
-a job file alone, which itself breaks rules; what counts is what a variation adds. `accept` adds no error of
-another rule; `refuse` adds the errors in `expected.txt`.
+a job file alone, which itself breaks rules; what counts is what a variation adds. `accept` adds
+no error of another rule; `refuse` adds the errors in `expected.txt`.
 
 `python tests/test_cases.py` writes every `expected.txt` anew; read the difference before you
 commit it.

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from traingate.documents.characters import location
 from traingate.documents.kinds import UNREADABLE
 from traingate.findings import Finding, Location
 
@@ -91,7 +92,7 @@ def compose(text: str, file: str) -> Node | None:
     Raises:
         Unreadable: with the finding, at the event that cannot be accepted.
     """
-    composer = _Composer(file, shift=1 if text.startswith(BOM) else 0)
+    composer = _Composer(text, file)
     loader = yaml.CSafeLoader(text)
     try:
         while (event := loader.get_event()) is not None:
@@ -104,10 +105,11 @@ def compose(text: str, file: str) -> Node | None:
 
 
 class _Composer:
-    def __init__(self, file: str, shift: int) -> None:
+    def __init__(self, text: str, file: str) -> None:
         self.root: Node | None = None
+        self._text = text
         self._file = file
-        self._shift = shift
+        self._shift = 1 if text.startswith(BOM) else 0
         self._nodes = 0
         self._documents = 0
         self._open: list[Collection] = []
@@ -138,11 +140,12 @@ class _Composer:
 
     def refuse_syntax(self, error: yaml.MarkedYAMLError) -> NoReturn:
         mark = error.problem_mark or error.context_mark
+        # At the end of the file libyaml counts a line break that is not there.
+        index = min(mark.index + self._shift, len(self._text)) if mark else 0
         problem = (error.problem or "syntax error").strip()
         message = f"This is not YAML: {problem}."
-        raise Unreadable(
-            UNREADABLE.found(_location(self._file, mark), message, fix=_hint(problem))
-        ) from error
+        at = location(self._text, index, self._file)
+        raise Unreadable(UNREADABLE.found(at, message, fix=_hint(problem))) from error
 
     def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
         # The span of an event includes its anchor and tag; an edit must not touch those.
@@ -247,6 +250,7 @@ _HINTS = {
     "did not find expected key": "Line this key up with its neighbours, or close the quotes above.",
     "did not find expected ',' or": "Close the bracket or brace, or add the missing comma.",
     "found unexpected end of stream": "Close the quotes that are open here.",
+    "exceeded maximum nesting depth": "Flatten it: a request never needs more than ten levels.",
     "found undefined tag handle": "Quote the value if it begins with `!`.",
 }
 

@@ -10,6 +10,7 @@ from traingate.findings import Finding, Location
 
 #: A request's files are a few kilobytes; beyond this it is no request.
 MAX_BYTES = 1024 * 1024
+MAX_LINES = 20_000
 
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -65,6 +66,10 @@ def decode(data: bytes, file: str) -> tuple[str | None, tuple[Finding, ...]]:
         at = location(before, len(before), file)
         message = f"The byte 0x{data[error.start]:02X} is not UTF-8."
         return None, (UNREADABLE.found(at, message, fix="Save the file as UTF-8."),)
+    if text.count("\n") + text.count("\r") - text.count("\r\n") > MAX_LINES:
+        message = f"The file has more than {MAX_LINES:,} lines."
+        fix = "A request's files have a few hundred: keep data and logs elsewhere."
+        return None, (UNREADABLE.found(at, message, fix=fix),)
     if (index := text.find("\0")) >= 0:
         at = location(text, index, file)
         return None, (HIDDEN_CHARACTER.found(at, "NUL stands here.", fix="Delete it."),)

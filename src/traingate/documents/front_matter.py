@@ -35,8 +35,15 @@ def split(text: str, file: str) -> Split:
     if opening_end is None:
         return None, (), (_no_opening(text, file),)
     closing = _closing(text, opening_end)
-    if closing is None or not _FENCE.fullmatch(closing[0].rstrip("\r\n")):
-        return None, (), (_no_closing(text, file, closing),)
+    if closing is None:
+        at = characters.location(text, 0, file)
+        message = "The front matter that begins here has no end."
+        return (
+            None,
+            (),
+            (FRONT_MATTER.found(at, message, fix="Put a line `---` below its last key."),),
+        )
+    wrong_end = tuple(_wrong_end(text, file, closing))
     # The opening fence becomes blanks of the same length, so that every place keeps its offset.
     start = int(text.startswith("\ufeff"))
     blank = text[:start] + re.sub(r"[^\r\n]", " ", text[start:opening_end])
@@ -48,7 +55,7 @@ def split(text: str, file: str) -> Split:
     document, findings = parse(front, file)
     body_line = characters.location(text, closing.end(), file).line
     sections = tuple(_sections(text[closing.end() :], body_line))
-    return document and replace(document, text=text), sections, findings
+    return document and replace(document, text=text), sections, wrong_end + findings
 
 
 def _opening(text: str) -> int | None:
@@ -81,13 +88,11 @@ def _no_opening(text: str, file: str) -> Finding:
     return FRONT_MATTER.found(at, "The file is empty.", fix=fix)
 
 
-def _no_closing(text: str, file: str, end_marker: re.Match[str] | None) -> Finding:
-    if end_marker is None:
-        at = characters.location(text, 0, file)
-        message = "The front matter that begins here has no end."
-        return FRONT_MATTER.found(at, message, fix="Put a line `---` below its last key.")
-    start = end_marker.start()
-    return FRONT_MATTER.found(
+def _wrong_end(text: str, file: str, closing: re.Match[str]) -> Iterator[Finding]:
+    if not closing[0].startswith("..."):
+        return
+    start = closing.start()
+    yield FRONT_MATTER.found(
         characters.location(text, start, file),
         "The front matter ends with `...`, which GitHub does not know.",
         fix="Write `---` instead.",

@@ -71,7 +71,8 @@ def parse(text: str, file: str) -> tuple[Document | None, tuple[Finding, ...]]:
         file: its path relative to the repository, for locations.
 
     Returns:
-        The document and no findings, or None and what is wrong.
+        The document, with findings only where the mend of each is certain (the document is then
+        what the mended file says); or None and what is wrong.
     """
     if hidden := characters.in_source(text, file):
         return None, hidden
@@ -83,8 +84,9 @@ def parse(text: str, file: str) -> tuple[Document | None, tuple[Finding, ...]]:
         value = builder.build(root, (), shared=False)
     except Unreadable as unreadable:
         return None, (unreadable.finding,)
-    if builder.findings:
-        return None, tuple(dict.fromkeys(builder.findings))
+    findings = tuple(dict.fromkeys(builder.findings))
+    if not all(finding.edits for finding in findings):
+        return None, findings
     return Document(
         file=file,
         text=text,
@@ -93,7 +95,7 @@ def parse(text: str, file: str) -> tuple[Document | None, tuple[Finding, ...]]:
         keys=builder.keys,
         spellings=builder.spellings,
         shared=frozenset(builder.shared),
-    ), ()
+    ), findings
 
 
 class _Builder:
@@ -131,8 +133,6 @@ class _Builder:
         merged: list[Collection] = []
         for key_node, value_node in zip(node.children[::2], node.children[1::2], strict=True):
             key = self._key(key_node)
-            if key is None:
-                continue
             if key in own:
                 self._report_duplicate(key, key_node.span, own[key][0].span)
                 continue
@@ -164,7 +164,7 @@ class _Builder:
             )
         return mappings
 
-    def _key(self, node: Node) -> str | None:
+    def _key(self, node: Node) -> str:
         if isinstance(node, Collection):
             self._refuse(node.span, "A key must be a piece of text.", "Write `key: value`.")
         value = self._resolved(node)[0]
@@ -186,7 +186,7 @@ class _Builder:
                 edits=(edit,) if certain else (),
             )
         )
-        return None
+        return node.text
 
     def _scalar(self, node: Scalar, path: Path) -> Any:
         value, spelling = self._resolved(node)

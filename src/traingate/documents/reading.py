@@ -13,11 +13,13 @@ from traingate.documents.front_matter import split
 from traingate.documents.job import Job, job
 from traingate.documents.located import Document, parse
 from traingate.documents.platform import Platform, platform
+from traingate.documents.rebase import rebased
 from traingate.documents.request import Context, Request
 from traingate.documents.schema import violations
 from traingate.documents.sources import read_sources
 from traingate.errors import TraingateError
-from traingate.findings import Finding, has_errors
+from traingate.findings import Finding, Severity, has_errors
+from traingate.fixes import apply, compatible
 
 __all__ = [
     "Read",
@@ -48,8 +50,7 @@ def read_job(data: bytes, file: str) -> Read[Job]:
     text, findings = decode(data, file)
     if text is None:
         return None, findings
-    document, findings = parse(text, file)
-    return _typed(document, findings, "job", job)
+    return _typed(text, "job", lambda it: _parsed(it, file, job))
 
 
 def read_admission(data: bytes, file: str) -> Read[Admission]:
@@ -57,8 +58,7 @@ def read_admission(data: bytes, file: str) -> Read[Admission]:
     text, findings = decode(data, file)
     if text is None:
         return None, findings
-    document, sections, findings = split(text, file)
-    return _typed(document, findings, "admission", lambda it: admission(it, sections))
+    return _typed(text, "admission", lambda it: _split(it, file))
 
 
 def read_platform(data: bytes, file: str = "platform.yml") -> Read[Platform]:
@@ -66,8 +66,7 @@ def read_platform(data: bytes, file: str = "platform.yml") -> Read[Platform]:
     text, findings = decode(data, file)
     if text is None:
         return None, findings
-    document, findings = parse(text, file)
-    return _typed(document, findings, "platform", platform)
+    return _typed(text, "platform", lambda it: _parsed(it, file, platform))
 
 
 def read_requests(
@@ -145,7 +144,8 @@ def _context(
         admissions=tuple(one for one, _ in admissions.values() if one is not None),
         terraform={
             file: (files.read(file)[0] or b"").decode(errors="replace")
-            for file in files.below("infra", ".tf")
+            for ending in (".tf", ".tf.json")
+            for file in files.below("infra", ending)
         },
         sources=read_sources(files.root, tree, workloads),
     )
@@ -173,13 +173,36 @@ def _file(files: Files, file: str, read: Callable[[bytes, str], Read[T]]) -> Rea
     return (None, findings) if data is None else read(data, file)
 
 
-def _typed(
-    document: Document | None,
-    findings: tuple[Finding, ...],
-    schema: str,
-    build: Callable[[Document], T],
-) -> Read[T]:
+Parsed = tuple[Document | None, Callable[[Document], T], tuple[Finding, ...]]
+
+
+def _parsed(text: str, file: str, build: Callable[[Document], T]) -> Parsed[T]:
+    document, findings = parse(text, file)
+    return document, build, findings
+
+
+def _split(text: str, file: str) -> Parsed[Admission]:
+    document, sections, findings = split(text, file)
+    return document, lambda it: admission(it, sections), findings
+
+
+def _typed(text: str, schema: str, parse_as: Callable[[str], Parsed[T]]) -> Read[T]:
+    """The object that `text` describes, and everything wrong with it.
+
+    Where every error has a certain mend, the object is that of the mended text: so the rules
+    can speak at once, and `--fix` need not be called twice.
+    """
+    document, build, findings = parse_as(text)
     if document is None:
         return None, findings
     findings += violations(document, schema)
-    return (None if has_errors(findings) else build(document)), findings
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if not errors:
+        return build(document), findings
+    if not all(finding.edits for finding in errors):
+        return None, findings
+    edits = compatible(edit for finding in errors for edit in finding.edits)
+    document, build, left = parse_as(apply(text, edits))
+    if document is None or left or has_errors(violations(document, schema)):
+        return None, findings
+    return build(rebased(document, text, edits)), findings

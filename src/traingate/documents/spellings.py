@@ -90,7 +90,9 @@ def _where_text(
 ) -> Finding | None:
     if spelling.kind is Kind.NUMBER_AS_TEXT:
         return None
-    quoted = f'"{spelling.text}"' if fits(here, spelling.text) else None
+    if not fits(here, spelling.text):
+        return None  # Quotes alone would not mend it: the schema says what is allowed.
+    quoted = f'"{spelling.text}"'
     return _tell(document, path, spelling, quoted, quoted)
 
 

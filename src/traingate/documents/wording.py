@@ -182,7 +182,8 @@ class Wording:
             "uniqueItems": "Keep one of them.",
             "dependentRequired": "Add `name:`, or remove `version:`.",
         }
-        fix = advice or fixes.get(broken.keyword, "Give it a value.")
+        about_value = None if broken.keyword == "dependentRequired" else advice
+        fix = about_value or fixes.get(broken.keyword, "Give it a value.")
         return self._found(path, words[broken.keyword], fix)
 
 
