@@ -3,7 +3,17 @@
 import json
 import subprocess
 
+import pytest
+
+#: A size the catalogue knows: two GPUs a node.
+SIZE = "Standard_NC48ads_A100_v4"
 SCRIPT = "print('training')\n"
+
+
+@pytest.fixture(autouse=True)
+def known_size(repository):
+    policy = (repository.path / "platform.yml").read_text()
+    repository.write("platform.yml", policy.replace("Standard_LAPTOP_v1", SIZE))
 
 
 def commit(repository):
@@ -124,3 +134,11 @@ def test_warnings_fail_only_under_strict(repository, traingate):
     job.write_text(job.read_text() + "inputs:\n  unused: 1\n")
     assert traingate("check", "probe").exit_code == 0
     assert traingate("check", "--strict", "probe").exit_code == 1
+
+
+def test_the_platform_is_judged_even_where_there_is_no_request(repository, traingate):
+    repository.write("infra/main.tf", 'module "aml" {\n  source = "./modules/aml"\n}\n')
+    result = traingate("check")
+    assert result.exit_code == 1
+    assert "infra/main.tf:1:" in result.output
+    assert "module-before-admission" in result.output

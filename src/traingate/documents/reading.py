@@ -39,8 +39,9 @@ Read = tuple[T | None, tuple[Finding, ...]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """The requests asked for, and the findings of files that could not be understood."""
+    """The requests asked for, their context, and the findings of files not understood."""
 
+    context: Context
     requests: tuple[Request, ...]
     findings: tuple[Finding, ...]
 
@@ -92,6 +93,7 @@ def read_requests(
     context = _context(files, workloads, today, admissions)
     readings = [_request(files, workload, context, admissions) for workload in workloads]
     return Reading(
+        context=context,
         requests=tuple(request for request, _ in readings),
         findings=tuple(finding for _, findings in readings for finding in findings),
     )
