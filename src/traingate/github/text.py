@@ -61,7 +61,8 @@ def code(text: str, limit: int = 300) -> str:
 
 def cell(text: str, limit: int = 300) -> str:
     """A code span inside a table, where an unescaped pipe would end the cell."""
-    return code(text, limit).replace("|", "\\|")
+    # Two backslashes before a pipe would escape each other and leave the pipe free.
+    return code(text, limit).replace("\\|", f"\\{_BREAK}|").replace("|", "\\|")
 
 
 def block(text: str, limit: int = 20_000) -> str:
