@@ -95,7 +95,12 @@ def workloads(repository: Path) -> tuple[str, ...]:
     return tuple(sorted((admitted | jobs) - {"README"}))
 
 
-def _context(repository: Path, today: date) -> Context:
+def platform_of(repository: Path) -> Platform:
+    """The policy of the repository.
+
+    Raises:
+        TraingateError: there is none, or it cannot be understood.
+    """
     path = repository / "platform.yml"
     if not path.is_file():
         raise TraingateError(
@@ -108,12 +113,16 @@ def _context(repository: Path, today: date) -> Context:
             "platform.yml cannot be understood: " + "; ".join(map(str, findings)) + ".",
             todo="Mend it first: every request is judged by it.",
         )
+    return policy
+
+
+def _context(repository: Path, today: date) -> Context:
     files = sorted((repository / "admissions").glob("*.md"))
     read = [read_admission(file.read_bytes(), f"admissions/{file.name}")[0] for file in files]
     return Context(
         repository=git.repository_name(repository),
         today=today,
-        platform=policy,
+        platform=platform_of(repository),
         tree=git.work_tree(repository, "jobs", "admissions"),
         admissions=tuple(one for one in read if one is not None),
         terraform={
