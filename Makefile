@@ -6,13 +6,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-# PyPI's torch for Linux brings gigabytes of CUDA; PyTorch's own index has the CPU build. Where
-# that index cannot be reached, pip takes what the configured indexes offer.
-TORCH  := torch==2.13.0
-ifeq ($(shell uname -s),Linux)
-TORCH_INDEX := --extra-index-url https://download.pytorch.org/whl/cpu --retries 1
-endif
-
 .PHONY: demo test test-all format lint clean
 .DEFAULT_GOAL := help
 
@@ -29,7 +22,7 @@ $(VENV)/made:
 	@touch $@
 
 $(VENV)/train: $(VENV)/made pyproject.toml constraints.txt
-	@$(PIP) $(TORCH_INDEX) $(TORCH)
+	@$(BIN)/python scripts/install_torch.py
 	@$(PIP) --editable '.[train]'
 	@touch $@
 
