@@ -74,13 +74,21 @@ def decode(data: bytes, file: str) -> Read[str]:
         )
 
 
-def read_requests(repository: Path, workloads: tuple[str, ...], today: date) -> Reading:
+def read_requests(
+    repository: Path,
+    workloads: tuple[str, ...],
+    today: date,
+    policy: Platform | None = None,
+) -> Reading:
     """Read the requests of `workloads` in the work tree at `repository`.
+
+    `policy` judges them in place of the work tree's own: a pull request must not bring the rules
+    it is held against.
 
     Raises:
         TraingateError: there is no readable platform.yml, without which nothing can be judged.
     """
-    context = _context(repository, today)
+    context = _context(repository, today, policy or platform_of(repository))
     readings = [_request(repository, workload, context) for workload in workloads]
     return Reading(
         requests=tuple(request for request, _ in readings),
@@ -116,13 +124,13 @@ def platform_of(repository: Path) -> Platform:
     return policy
 
 
-def _context(repository: Path, today: date) -> Context:
+def _context(repository: Path, today: date, policy: Platform) -> Context:
     files = sorted((repository / "admissions").glob("*.md"))
     read = [read_admission(file.read_bytes(), f"admissions/{file.name}")[0] for file in files]
     return Context(
         repository=git.repository_name(repository),
         today=today,
-        platform=platform_of(repository),
+        platform=policy,
         tree=git.work_tree(repository, "jobs", "admissions"),
         admissions=tuple(one for one in read if one is not None),
         terraform={

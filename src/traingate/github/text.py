@@ -65,11 +65,11 @@ def cell(text: str, limit: int = 300) -> str:
     return code(text, limit).replace("\\|", f"\\{_BREAK}|").replace("|", "\\|")
 
 
-def block(text: str, limit: int = 20_000) -> str:
+def block(text: str, limit: int = 20_000, language: str = "text") -> str:
     """A fenced block; the fence is longer than any run of backticks in the text."""
     body = _no_markers(_short(visible(text).strip("\n"), limit))
     fence = "`" * max(3, _longest_run(body) + 1)
-    return f"{fence}text\n{body}\n{fence}"
+    return f"{fence}{language}\n{body}\n{fence}"
 
 
 def console(text: str) -> str:
