@@ -54,6 +54,12 @@ class History:
         )
         return tuple(filter(None, listed.split("\0")))
 
+    def links(self, commit: str, *paths: str) -> tuple[str, ...]:
+        """The symbolic links (and submodules) at or below `paths`."""
+        listed = self._git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths)
+        entries = (line.partition("\t") for line in listed.split("\0") if line)
+        return tuple(path for about, _, path in entries if not about.startswith("100"))
+
     def object_id(self, expression: str) -> str | None:
         """The id of `commit:path` (or of any revision), None when there is no such thing."""
         done = self._run("rev-parse", "--verify", "--quiet", expression)

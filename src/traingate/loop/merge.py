@@ -19,6 +19,7 @@ from traingate.github.pulls import (
     request_objects,
 )
 from traingate.loop.history import History, paths_of
+from traingate.loop.links import link_findings
 from traingate.loop.world import World
 from traingate.plan import Plan
 
@@ -67,17 +68,19 @@ def verify_merge(
 
 def planned(world: World, commit: str, workload: str) -> Runnable | tuple[Reason, ...]:
     """Check and plan a request again, from the commit's own files, or say why it may not run."""
-    with world.history.checked_out(commit) as tree:
-        reading = pipeline.read(tree, (workload,), world.today)
-        findings = pipeline.check(reading)
-        if has_errors(findings):
-            return tuple(
-                Reason(problem=str(finding), todo="Mend it in a new pull request.")
-                for finding in findings
-                if finding.severity is Severity.ERROR
-            )
-        request = reading.requests[0]
-        return Runnable(request=request, plan=pipeline.plan(request))
+    findings = link_findings(world.history, commit, workload)
+    if not findings:
+        with world.history.checked_out(commit) as tree:
+            reading = pipeline.read(tree, (workload,), world.today)
+            findings = pipeline.check(reading)
+            if not has_errors(findings):
+                request = reading.requests[0]
+                return Runnable(request=request, plan=pipeline.plan(request))
+    return tuple(
+        Reason(problem=str(finding), todo="Mend it in a new pull request.")
+        for finding in findings
+        if finding.severity is Severity.ERROR
+    )
 
 
 def platform_at(history: History, commit: str) -> Platform:

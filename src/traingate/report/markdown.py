@@ -1,5 +1,6 @@
 """Markdown from parts that may hold anything a stranger wrote."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from traingate.github.text import block, code
@@ -44,4 +45,5 @@ def thinned(curve: Sequence[tuple[int, float]], most: int) -> tuple[tuple[int, f
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    # A pipe behind an odd number of backslashes is escaped already.
+    return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", " ".join(text.split()))
