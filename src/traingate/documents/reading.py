@@ -14,6 +14,7 @@ from traingate.documents.located import Document, parse
 from traingate.documents.platform import Platform, platform
 from traingate.documents.request import Context, Request
 from traingate.documents.schema import violations
+from traingate.documents.sources import read_sources
 from traingate.errors import TraingateError
 from traingate.findings import Finding, Location, Severity
 
@@ -88,7 +89,7 @@ def read_requests(
     Raises:
         TraingateError: there is no readable platform.yml, without which nothing can be judged.
     """
-    context = _context(repository, today, policy or platform_of(repository))
+    context = _context(repository, workloads, today, policy or platform_of(repository))
     readings = [_request(repository, workload, context) for workload in workloads]
     return Reading(
         requests=tuple(request for request, _ in readings),
@@ -124,20 +125,23 @@ def platform_of(repository: Path) -> Platform:
     return policy
 
 
-def _context(repository: Path, today: date, policy: Platform) -> Context:
+def _context(
+    repository: Path, workloads: tuple[str, ...], today: date, policy: Platform
+) -> Context:
+    tree = git.work_tree(repository, "jobs", "admissions")
     files = sorted((repository / "admissions").glob("*.md"))
     read = [read_admission(file.read_bytes(), f"admissions/{file.name}")[0] for file in files]
     return Context(
         repository=git.repository_name(repository),
         today=today,
         platform=policy,
-        tree=git.work_tree(repository, "jobs", "admissions"),
+        tree=tree,
         admissions=tuple(one for one in read if one is not None),
         terraform={
             f"infra/{file.name}": file.read_text(encoding="utf-8")
             for file in sorted((repository / "infra").glob("*.tf"))
         },
-        sources={},
+        sources=read_sources(repository, tree, workloads),
     )
 
 

@@ -11,6 +11,8 @@ from traingate.backends.local.processes import Ended
 #: What a training process says by its exit status; anything else is the code's own failure.
 KINDS = {65: "data", 69: "platform", 75: "preempted"}
 _TRACEBACK_LINES = 60
+#: How much of a log's end is searched for a traceback.
+_TAIL_BYTES = 1 << 18
 #: Signals that end a rank from outside or from below: causes, hardly ever consequences (SIGABRT
 #: is left out, because a runtime aborts when its peers are gone).
 _CAUSES = frozenset({-Signals.SIGKILL, -Signals.SIGSEGV, -Signals.SIGBUS, -Signals.SIGILL})
@@ -83,7 +85,9 @@ def _ending(status: int) -> str:
 
 
 def _last_traceback(log: Path) -> str | None:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+        lines = file.read().decode(errors="replace").splitlines()
     starts = [n for n, line in enumerate(lines) if line.startswith("Traceback (most recent")]
     if not starts:
         return None
