@@ -32,13 +32,13 @@ def announce(world: World, admitted: Admitted) -> Record | tuple[Reason, ...]:
     known = next((one for one in records(thread) if one.run == admitted.run), None)
     if known is not None and not known.may_be_sent:
         return known
-    taken = budget.used(budget.threads(world, request.workload, thread), request)
+    taken = budget.used(budget.threads(world, request, thread), request)
     if reasons := budget.exceeded(taken, admitted):
         return reasons
     record = known or first_record(world, admitted, attempt=len(taken) + 1)
     thread = write_record(world, thread, record)
     # Two may have seen the last place free; now both are announced, and the older keeps it.
-    taken = budget.used(budget.threads(world, request.workload, thread), request)
+    taken = budget.used(budget.threads(world, request, thread), request)
     if reasons := budget.exceeded(taken, admitted):
         write_record(world, thread, record.at(WITHDRAWN, reason=str(reasons[0])))
         return reasons

@@ -4,6 +4,7 @@ from traingate.documents.request import Request
 from traingate.github.approvals import Reason
 from traingate.github.comments import Thread, read_thread
 from traingate.loop.admit import Admitted
+from traingate.loop.history import paths_of
 from traingate.loop.merge import pull_numbers
 from traingate.loop.record import Record, counted
 from traingate.loop.world import World
@@ -14,15 +15,23 @@ def admission_id(request: Request) -> str:
     return request.context.tree.blobs[request.admission_file].object_id
 
 
-def threads(world: World, workload: str, own: Thread) -> tuple[Thread, ...]:
-    """The threads that can hold runs of the workload's present admission.
+def threads(world: World, request: Request, own: Thread) -> tuple[Thread, ...]:
+    """The threads that can hold runs of the request's admission.
 
-    Those are the pull requests merged since the admission last changed, each of which changed
-    the request; a dispatched run is announced on the newest of them.
+    Those are the pull requests that changed the request since a merge first brought this very
+    admission: removing it and bringing it back gives no new runs. A dispatched run is announced
+    on the newest of them.
     """
-    first = world.history.last_touching(world.tip, f"admissions/{workload}.md")
-    found = {own.number: own}
-    for commit in world.history.touching(workload, world.tip, since=first):
+    blob, path = admission_id(request), request.admission_file
+    history, found = world.history, {own.number: own}
+    brought = [
+        commit
+        for commit in history.touching(path, at=world.tip)
+        if history.object_id(f"{commit}:{path}") == blob
+    ]
+    if not brought:
+        return (own,)
+    for commit in history.touching(*paths_of(request.workload), at=world.tip, since=brought[-1]):
         number, _ = pull_numbers(world, commit)
         if number is not None and number not in found:
             found[number] = read_thread(world.github, number)

@@ -117,4 +117,4 @@ def read_at(world: World, commit: str, workload: str, policy: Platform) -> Read:
 def _used(world: World, request: Request, own: Thread) -> tuple[Record, ...]:
     if request.admission_file not in request.context.tree.blobs:
         return ()
-    return budget.used(budget.threads(world, request.workload, own), request)
+    return budget.used(budget.threads(world, request, own), request)

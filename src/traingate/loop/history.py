@@ -33,14 +33,10 @@ class History:
         )
         return tuple(sorted(filter(None, listed.split("\0"))))
 
-    def touching(self, workload: str, tip: str, *, since: str | None = None) -> tuple[str, ...]:
-        """The merges that changed a request, newest first, down to `since` (inclusive)."""
-        span = [f"{since}^1..{tip}"] if since and self.object_id(f"{since}^1") else [tip]
-        return tuple(
-            self._git(
-                "log", "--first-parent", "--format=%H", *span, "--", *paths_of(workload)
-            ).split()
-        )
+    def touching(self, *paths: str, at: str, since: str | None = None) -> tuple[str, ...]:
+        """The merges up to `at` that changed any of `paths`, newest first, `since` included."""
+        listed = self._git("log", "--first-parent", "--format=%H", at, "--", *paths).split()
+        return tuple(listed[: listed.index(since) + 1] if since in listed else listed)
 
     def last_touching(self, tip: str, *paths: str) -> str | None:
         """The newest merge that changed any of `paths`."""
