@@ -68,7 +68,7 @@ class _Root:
         since = datetime.fromisoformat(wanted[1]).timestamp()
         without = set(re.findall(r'-label:"([^"]+)"', query))
         found = [
-            _Pull(pull, self._most)
+            PullNode(pull, self._most)
             for pull in self._repository.pulls.values()
             if pull.merged_at and pull.merged_at >= since and not without & set(pull.labels)
         ]
@@ -80,16 +80,16 @@ class _Repository:
         self._repository, self._most = repository, most
         self.isPrivate = repository.is_private
 
-    def pullRequest(self, _info: Any, number: int) -> "_Pull":  # noqa: N802 - GitHub's name
+    def pullRequest(self, _info: Any, number: int) -> "PullNode":  # noqa: N802 - GitHub's name
         if number not in self._repository.pulls:
             raise ValueError(f"Could not resolve to a PullRequest with the number of {number}.")
-        return _Pull(self._repository.pulls[number], self._most)
+        return PullNode(self._repository.pulls[number], self._most)
 
     def pullRequests(  # noqa: N802 - GitHub's name
         self, _info: Any, first: int, labels: list[str], after: str | None = None
     ) -> dict[str, Any]:
         found = [
-            _Pull(pull, self._most)
+            PullNode(pull, self._most)
             for pull in self._repository.pulls.values()
             if set(labels) & set(pull.labels)
         ]
@@ -101,7 +101,7 @@ class _Repository:
         return {"__typename": kind, "oid": found} if found else None
 
 
-class _Pull:
+class PullNode:
     def __init__(self, pull: Pull, most: int) -> None:
         self._pull, self._most = pull, most
         self.__typename = "PullRequest"
@@ -113,9 +113,6 @@ class _Pull:
         self.author = _actor(pull.author)
         self.mergedBy = _actor(pull.merged_by) if pull.merged_by else None
         self.mergeCommit = {"oid": pull.merge_commit} if pull.merge_commit else None
-
-    def is_type_of(self) -> str:
-        return "PullRequest"
 
     def comments(self, _info: Any, first: int, after: str | None = None) -> dict[str, Any]:
         nodes = [_comment(comment) for comment in self._pull.comments]

@@ -38,6 +38,11 @@ def list_commit_pulls(request: Request) -> Answer:
     return 200, [pull_json(request.repository.pulls[number]) for number in numbers]
 
 
+def get_pull(request: Request) -> Answer:
+    pull = request.pull("pull_number")
+    return (200, pull_json(pull)) if pull else NOT_FOUND
+
+
 def create_comment(request: Request) -> Answer:
     body = request.body["body"]
     if len(body.encode("utf-16-le")) // 2 > 65_536:
@@ -168,6 +173,7 @@ _REPOSITORY = "/repos/{owner}/{repo}"
 ROUTES: dict[tuple[str, str], Call] = {
     ("GET", f"{_REPOSITORY}"): repository,
     ("GET", f"{_REPOSITORY}/commits/{{commit_sha}}/pulls"): list_commit_pulls,
+    ("GET", f"{_REPOSITORY}/pulls/{{pull_number}}"): get_pull,
     ("POST", f"{_REPOSITORY}/issues/{{issue_number}}/comments"): create_comment,
     ("PATCH", f"{_REPOSITORY}/issues/comments/{{comment_id}}"): edit_comment,
     ("DELETE", f"{_REPOSITORY}/issues/comments/{{comment_id}}"): delete_comment,
