@@ -100,7 +100,7 @@ def _mend(top: Path, chosen: tuple[str, ...], *, write: bool) -> None:
         return (top / file).read_bytes()
 
     def find(instead: fixes.Texts) -> tuple[Finding, ...]:
-        return pipeline.check(read_requests(top, chosen, world.today(), instead))
+        return pipeline.check(read_requests(top, chosen, world.today(), instead=instead))
 
     mended = fixes.mended(present, find)
     if not write:
