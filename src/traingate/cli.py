@@ -19,6 +19,7 @@ COMMANDS = {
     "status": "List runs, or show one.",
     "card": "Print the card of a run.",
     "image": "Pin the training image in job files.",
+    "doctor": "Say what is missing, too weak or drifted, and how to mend it.",
     "gate": "In CI: assess the requests a pull request changes.",
     "admit": "In CI: submit what a merge or a dispatch admits.",
     "train": "In CI: train one admitted run on this machine.",
