@@ -47,7 +47,7 @@ def location(text: str, index: int, file: str) -> Location:
     """The line and column of `text[index]`; a byte order mark takes no column."""
     breaks = list(_LINE_BREAK.finditer(text, 0, index))
     start = breaks[-1].end() if breaks else int(text.startswith("\ufeff"))
-    return Location(file=file, line=len(breaks) + 1, column=index - start + 1)
+    return Location(file=file, line=len(breaks) + 1, column=max(1, index - start + 1))
 
 
 def shown(text: str) -> str:

@@ -6,13 +6,16 @@ An alias becomes the very node it names: the tree stays as small as the file.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TYPE_CHECKING
 
 import yaml
 
 from traingate.documents.characters import location
 from traingate.documents.kinds import UNREADABLE
 from traingate.findings import Finding, Location
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_NODES = 20_000
 MAX_DEPTH = 50
@@ -114,29 +117,29 @@ class _Composer:
         self._documents = 0
         self._open: list[Collection] = []
         self._anchors: dict[str, Node] = {}
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._take_scalar,
+            yaml.MappingStartEvent: self._begin,
+            yaml.SequenceStartEvent: self._begin,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._take_alias,
+            yaml.DocumentStartEvent: self._begin_document,
+        }
 
-    def take(self, event: yaml.Event) -> None:
-        match event:
-            case yaml.ScalarEvent():
-                self._check_tag(event)
-                self._add(self._scalar(event), event)
-            case yaml.CollectionStartEvent():
-                self._check_tag(event)
-                self._begin(event)
-            case yaml.CollectionEndEvent():
-                self._end()
-            case yaml.AliasEvent():
-                self._add(self._aliased(event), event)
-            case yaml.DocumentStartEvent():
-                self._documents += 1
-                if self._documents > 1:
-                    self._refuse(
-                        event,
-                        "A second YAML document begins here, and nobody would read it.",
-                        "Keep one document: delete this `---` and what follows it.",
-                    )
-            case _:
-                pass
+    def take(self, event: Any) -> None:
+        handle = self._handlers.get(type(event))
+        if handle is not None:
+            handle(event)
+
+    def _begin_document(self, event: yaml.DocumentStartEvent) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            self._refuse(
+                event,
+                "A second YAML document begins here, and nobody would read it.",
+                "Keep one document: delete this `---` and what follows it.",
+            )
 
     def refuse_syntax(self, error: yaml.MarkedYAMLError) -> NoReturn:
         mark = error.problem_mark or error.context_mark
@@ -146,6 +149,13 @@ class _Composer:
         message = f"This is not YAML: {problem}."
         at = location(self._text, index, self._file)
         raise Unreadable(UNREADABLE.found(at, message, fix=_hint(problem))) from error
+
+    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
+        self._check_tag(event)
+        self._add(self._scalar(event), event)
+
+    def _take_alias(self, event: yaml.AliasEvent) -> None:
+        self._add(self._aliased(event), event)
 
     def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
         # The span of an event includes its anchor and tag; an edit must not touch those.
@@ -159,12 +169,13 @@ class _Composer:
         return Scalar(span=span, text=event.value, plain=plain, tag=event.tag)
 
     def _begin(self, event: yaml.CollectionStartEvent) -> None:
+        self._check_tag(event)
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         collection = Collection(span=self._span(event), is_mapping=is_mapping)
         self._add(collection, event)
         self._open.append(collection)
 
-    def _end(self) -> None:
+    def _end(self, _: yaml.CollectionEndEvent) -> None:
         collection = self._open.pop()
         collection.is_open = False
         collection.size += sum(child.size for child in collection.children)

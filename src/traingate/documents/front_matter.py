@@ -7,12 +7,17 @@ Whatever `---` comes after that, in the prose or in a code block, belongs to the
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from traingate.documents import characters
 from traingate.documents.admission import Section
 from traingate.documents.kinds import FRONT_MATTER
 from traingate.documents.located import Document, parse
 from traingate.findings import Edit, Finding
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 #: A fence may end in blanks, which editors and formatters leave behind.
 _FENCE = re.compile(r"---[ \t]*")
@@ -100,15 +105,21 @@ def _wrong_end(text: str, file: str, closing: re.Match[str]) -> Iterator[Finding
     )
 
 
-def _sections(body: str, first_line: int) -> Iterator[Section]:
-    """The headings in order. A section reaches to the next heading of its level or above."""
+@cache
+def _parser() -> "MarkdownIt":
+    """A parser of blocks only: headings and what stands between them."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 (a job file alone needs no markdown)
 
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def _sections(body: str, first_line: int) -> Iterator[Section]:
+    """The headings in order. A section reaches to the next heading of its level or above."""
     headings: list[tuple[int, str, int]] = []
     texts: list[bool] = []
-    tokens = parser.parse(body)
+    tokens = _parser().parse(body)
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.map:
             title = tokens[index + 1].content.strip()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum, auto
+from functools import lru_cache
 
 from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
@@ -53,12 +54,20 @@ class Spelling:
 
 def resolve(text: str) -> tuple[Plain, Spelling | None]:
     """The value of an untagged plain scalar, and its spelling unless it is plainly text."""
+    return _known(text) if len(text) <= _LONGEST_NUMBER else _resolve(text)
+
+
+def _resolve(text: str) -> tuple[Plain, Spelling | None]:
     tag: str = _RESOLVER.resolve(ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
     kind = tag.removeprefix(_PREFIX)
     if kind in {"int", "float"} and len(text) > _LONGEST_NUMBER:
         return text, Spelling(text=text, kind=Kind.IMPOSSIBLE, meaning=None)
     build = _BUILDERS.get(kind)
     return build(text) if build else (text, _number_as_text(text))
+
+
+# Requests share their keys and many of their values, thousands of times in a large repository.
+_known = lru_cache(maxsize=4096)(_resolve)
 
 
 def resolve_tagged(text: str, tag: str) -> Plain:
