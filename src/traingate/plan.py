@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from traingate.catalog import Size, size_named
-from traingate.documents.admission import Model
+from traingate.documents.admission import Admission, Envelope, Model
 from traingate.documents.job import Job
 from traingate.documents.platform import Platform, Target
 from traingate.documents.request import Blob, Request
@@ -59,7 +59,8 @@ class Plan:
     """What would run. `payload` is the job as it would be sent, without provenance.
 
     `files` are the request's code and local input files with git's blob ids; `digest` is the
-    SHA-256 over repository, payload, resolved target and files.
+    SHA-256 over repository, payload, resolved target and files. `admission` names what runs and
+    dollars are counted under, against `envelope`.
     """
 
     workload: str
@@ -70,6 +71,8 @@ class Plan:
     target: Target | None
     cost: CostCeiling | None
     model: Model
+    admission: str
+    envelope: Envelope
     files: Mapping[str, Blob]
     digest: str
 
@@ -96,9 +99,20 @@ def plan(request: Request) -> Plan:
         target=target,
         cost=_cost(job, topology, target, platform),
         model=request.admission.model,
+        admission=admission_name(request.admission),
+        envelope=request.admission.envelope,
         files=files,
         digest=_digest(request.context.repository, payload, target, files),
     )
+
+
+def admission_name(admission: Admission) -> str:
+    """`<workload>` and, where it ends, `@<last valid day>`.
+
+    Raising the envelope inside an admission keeps its count; renewing it starts another.
+    """
+    last_day = f"@{admission.expires.isoformat()}" if admission.expires else ""
+    return f"{admission.workload}{last_day}"
 
 
 def _topology(job: Job, target: Target | None) -> Topology:
