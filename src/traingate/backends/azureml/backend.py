@@ -106,11 +106,11 @@ class AzureMLBackend:
     def _keep_writes(self, client: MLClient, plan: Plan, provenance: Provenance) -> tuple[str, ...]:
         """Run the SDK's own submission over the transport that sends nothing."""
         local = inputs.local_inputs(plan)
-        job = inputs.redirected(payload.body(plan, provenance), local)
+        job = self._submitter(client).job(plan, provenance, local)
         uploads = [path for one in local for path, _ in one.blobs()]
         if plan.job.code is not None and ":" not in plan.job.code:
             uploads.append(f"{plan.job.code} as code asset {UNKNOWN_CODE}")
-            job["code"] = f"azureml:{UNKNOWN_CODE}:1"
+            job["code"] = f"azureml:{self._workspace.arm_id}/codes/{UNKNOWN_CODE}/versions/1"
         with quiet(), exported(self._repository, exported_files(plan)) as export:
             loaded = payload.load(job, export / plan.job.file)
             with explained("plan the submission", role=SUBMITTER):

@@ -1,6 +1,7 @@
 """Azure's refusals and silences as this tool's errors: what happened, and what to do."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 
 from azure.ai.ml.exceptions import MlException
@@ -18,6 +19,9 @@ READER = "Reader on the workspace"
 SUBMITTER = "AzureML Data Scientist on the workspace"
 UPLOADER = "Storage Blob Data Contributor on the workspace's storage account"
 BLOB_READER = "Storage Blob Data Reader on the workspace's storage account"
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_LONGEST = 500
 
 _FORBIDDEN = frozenset({401, 403})
 _TRY_LATER = frozenset({408, 429, 500, 502, 503, 504})
@@ -42,7 +46,7 @@ def explained(doing: str, *, role: str) -> Iterator[None]:
         ) from error
     except (AzureError, MlException) as error:
         raise TraingateError(
-            f"azure-ai-ml could not {doing}: {_first_line(error)}",
+            f"azure-ai-ml could not {doing}: {_said(error)}",
             todo="Mend what it names and run the command again; repeating it is safe.",
         ) from error
 
@@ -64,11 +68,13 @@ def _answer(error: HttpResponseError, doing: str, role: str) -> TraingateError:
             todo="Run the command again in some minutes; repeating it is safe.",
         )
     return TraingateError(
-        f"Azure refused to {doing} (HTTP {status}): {_first_line(error)}",
+        f"Azure refused to {doing} (HTTP {status}): {_said(error)}",
         todo="Mend what it names, or compare the coordinates in platform.yml, and retry.",
     )
 
 
-def _first_line(error: Exception) -> str:
-    text = str(getattr(error, "message", "") or error).strip().partition("\n")[0]
+def _said(error: Exception) -> str:
+    """What the error says, without the SDK's colours, resolutions and links."""
+    text = _COLOUR.sub("", str(getattr(error, "message", "") or error))
+    text = " ".join(text.partition("Resolutions:")[0].split())[:_LONGEST]
     return text if text.endswith(".") else f"{text}."

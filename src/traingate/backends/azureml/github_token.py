@@ -94,8 +94,7 @@ class GitHubToken:
             for _ in range(_ATTEMPTS):
                 try:
                     response = client.get(
-                        self._url,
-                        params={"audience": AUDIENCE},
+                        httpx.URL(self._url).copy_add_param("audience", AUDIENCE),
                         headers={"Authorization": f"bearer {self._request_token}"},
                     )
                 except httpx.TransportError as error:

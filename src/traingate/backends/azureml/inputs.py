@@ -90,7 +90,7 @@ def upload(
         account_url,
         container_name,
         credential=workspace.credential,
-        **workspace.retry_settings,
+        **workspace.storage_retry_settings,
     ) as container:
         for one in inputs:
             _upload(container, one, export)

@@ -51,7 +51,7 @@ def read_outcome(workspace: Workspace, client: MLClient, job: Job) -> str | None
         container,
         f"{folder}/{OUTCOME}",
         credential=workspace.credential,
-        **workspace.retry_settings,
+        **workspace.storage_retry_settings,
     ) as blob:
         try:
             data = blob.download_blob(length=MOST_OUTCOME_BYTES + 1, offset=0).readall()

@@ -26,6 +26,8 @@ LONGEST_VALUE = 1000
 #: Run history's pattern, in lower case: azure-ai-ml lowers a name, the service tells cases apart.
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,254}")
 
+_REGISTERED_CODE = re.compile(r"azureml:(?P<name>[\w.-]+):(?P<version>[\w.-]+)")
+
 #: What is searched for is a property: a list can be filtered by a property's value, by a tag's
 #: key only.
 RUN, WORKLOAD, ADMISSION, DIGEST, COST = (
@@ -74,6 +76,19 @@ def body(plan: Plan, provenance: Provenance) -> dict[str, Any]:
     for key in ("tags", "properties"):
         _within_limits(key, job[key])
     return job
+
+
+def with_code_id(job: Mapping[str, Any], workspace_id: str) -> dict[str, Any]:
+    """The job with registered code (`azureml:NAME:VERSION`) named by its whole id.
+
+    azure-ai-ml 1.35.2 takes the short form in a job file and then looks for a folder of that
+    name.
+    """
+    short = _REGISTERED_CODE.fullmatch(str(job.get("code") or ""))
+    if short is None:
+        return dict(job)
+    whole = f"{workspace_id}/codes/{short['name']}/versions/{short['version']}"
+    return {**job, "code": f"azureml:{whole}"}
 
 
 def load(job: Mapping[str, Any], job_file: Path) -> Job:

@@ -38,20 +38,29 @@ def notes(client: MLClient, location: str, need: Need) -> tuple[str, ...]:
 
 
 def _notes(usages: list[Any], size: Any, location: str, need: Need) -> Iterator[str]:
-    cores = need.nodes * int(size.v_cp_us)
+    cores = need.nodes * int(_either(size, "vCPUs", "v_cp_us"))
     kind = "lowpriority" if need.low_priority else "dedicated"
     wanted = (f"{size.family}cluster{kind}vcpus".lower(), f"totalcluster{kind}regionalvcpus")
     for usage in usages:
         name = _name(usage)
         if name.replace(" ", "").lower() not in wanted or "/workspaces/" in str(usage.id):
             continue
+        taken = int(_either(usage, "currentValue", "current_value"))
         # -1: the family has no limit of its own.
-        if usage.limit is not None and 0 <= usage.limit < usage.current_value + cores:
+        if usage.limit is not None and 0 <= usage.limit < taken + cores:
             yield (
                 f"Quota of {location} may be too small: the job needs {cores} vCPUs of {name!r}, "
-                f"{usage.current_value} of {usage.limit} are taken. It would wait in the queue; "
+                f"{taken} of {usage.limit} are taken. It would wait in the queue; "
                 "ask for more quota, or wait for other jobs."
             )
+
+
+def _either(entity: Any, wire: str, python: str) -> Any:
+    """A number of a size or a usage.
+
+    azure-ai-ml 1.35.2 leaves it under the wire's name, and its own attribute empty.
+    """
+    return vars(entity).get(wire, getattr(entity, python, None)) or 0
 
 
 def _name(usage: Any) -> str:

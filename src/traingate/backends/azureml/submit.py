@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from azure.ai.ml import MLClient
 from azure.ai.ml.entities import Job
-from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
 
 from traingate.backends.azureml import compute, inputs, payload, quota
 from traingate.backends.azureml.export import exported
@@ -18,7 +17,7 @@ from traingate.backends.azureml.spent import refuse_overspending, spent
 from traingate.backends.azureml.workspace import Workspace, quiet
 from traingate.backends.base import Provenance, Submission
 from traingate.documents.request import Blob
-from traingate.errors import Refusal
+from traingate.errors import Refusal, TraingateError
 from traingate.plan import Plan
 
 
@@ -41,13 +40,20 @@ class Submitter:
         if found is not None:
             return _submission(plan, found, is_new=False)
         notes = self.refuse_what_differs(plan)
-        job = payload.body(plan, provenance)
+        local = inputs.local_inputs(plan)
+        job = self.job(plan, provenance, local)
         with quiet(), exported(self.repository, exported_files(plan)) as export:
             with explained("upload the job's inputs", role=UPLOADER):
-                local = inputs.local_inputs(plan)
                 inputs.upload(self.workspace, self.client, local, export)
-            loaded = payload.load(inputs.redirected(job, local), export / plan.job.file)
+            loaded = payload.load(job, export / plan.job.file)
             return self._put(plan, name, loaded, notes)
+
+    def job(
+        self, plan: Plan, provenance: Provenance, local: tuple[inputs.LocalInput, ...]
+    ) -> dict[str, Any]:
+        """The job file as it is sent; `local` inputs point at where they are uploaded to."""
+        job = inputs.redirected(payload.body(plan, provenance), local)
+        return payload.with_code_id(job, self.workspace.arm_id)
 
     def refuse_what_differs(self, plan: Plan) -> tuple[str, ...]:
         """All that is read before anything is written; at once, for each answer takes a while.
@@ -78,13 +84,13 @@ class Submitter:
         the same run may have been faster; a second PUT is then refused as immutable.
         """
         try:
-            put = self.client.jobs.create_or_update(job)
-        except (HttpResponseError, ServiceRequestError, ServiceResponseError):
-            found = existing(self.client, plan, name)
-            if found is not None:
-                return _submission(plan, found, is_new=True, notes=notes)
             with explained("submit the job", role=f"{SUBMITTER} and {UPLOADER}"):
+                put = self.client.jobs.create_or_update(job)
+        except TraingateError:
+            found = existing(self.client, plan, name)
+            if found is None:
                 raise
+            put = found
         return _submission(plan, put, is_new=True, notes=notes)
 
 

@@ -45,6 +45,15 @@ class Workspace:
     def retry_settings(self) -> dict[str, Any]:
         return {"retry_total": self.retries, "retry_backoff_factor": self.backoff_seconds}
 
+    @property
+    def storage_retry_settings(self) -> dict[str, Any]:
+        """The same patience, in the storage client's words (its own starts at 15 seconds)."""
+        return {
+            "retry_total": self.retries,
+            "initial_backoff": self.backoff_seconds,
+            "increment_base": 2,
+        }
+
     def client(self, transport: HttpTransport[Any, Any] | None = None) -> MLClient:
         """The SDK's client.
 
