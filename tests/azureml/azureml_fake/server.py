@@ -28,7 +28,7 @@ class Fault:
 
     `kind`: a status such as `503`; `drop` (the connection closes before anything was done);
     `lose` (it is done, and the answer lost); `kill` (done, and the process `pid` killed).
-    `at` is the number of the request since the last reset, or the start of its short form.
+    `at` is the number of the request since the last reset, or a pattern for its short form.
     """
 
     at: int | str
@@ -37,7 +37,7 @@ class Fault:
     times: int = 1
 
     def strikes(self, number: int, seen: Seen) -> bool:
-        here = number == self.at if isinstance(self.at, int) else seen.short.startswith(self.at)
+        here = number == self.at if isinstance(self.at, int) else re.match(self.at, seen.short)
         if not here or self.times == 0:
             return False
         self.times -= 1
@@ -142,7 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
             with contextlib.suppress(OSError):
                 self.connection.shutdown(socket.SHUT_RDWR)
             return
-        self._send(answer, {"Retry-After": "0"} if fault else {})
+        later = answer.status in {429, 503}
+        self._send(answer, {"Retry-After": "0"} if later else {})
 
     def _send(self, answer: Answer, extra: dict[str, str]) -> None:
         self.send_response(answer.status)

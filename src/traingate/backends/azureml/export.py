@@ -37,11 +37,19 @@ def exported(repository: Path, files: Mapping[str, Blob]) -> Iterator[Path]:
         folder = Path(name)
         for path in files:
             _copy(repository / path, folder / path)
+        foreign = _attributes(repository, files)
+        for path in foreign:
+            _copy(repository / path, folder / path)
         _verify(repository, folder, files)
-        for path in files:
-            if Path(path).name == ".gitignore":
-                (folder / path).unlink()
+        for path in (*foreign, *(path for path in files if Path(path).name == ".gitignore")):
+            (folder / path).unlink()
         yield folder
+
+
+def _attributes(repository: Path, files: Mapping[str, Blob]) -> tuple[str, ...]:
+    """The `.gitattributes` above the files: they decide how git hashes them."""
+    above = {str(parent / ".gitattributes") for path in files for parent in Path(path).parents}
+    return tuple(path for path in sorted(above - set(files)) if (repository / path).is_file())
 
 
 def _copy(source: Path, destination: Path) -> None:
@@ -57,8 +65,7 @@ def _copy(source: Path, destination: Path) -> None:
 def _verify(repository: Path, folder: Path, files: Mapping[str, Blob]) -> None:
     """The copies have the ids the digest was taken over.
 
-    git sees the folder as its work tree, so that its filters (line ends, LFS) apply: attributes
-    that are not in the folder are read from the index.
+    git sees the folder as its work tree, so that its filters (line ends, LFS) apply.
     """
     git_dir = _git(repository, "rev-parse", "--absolute-git-dir").strip()
     ids = _git(

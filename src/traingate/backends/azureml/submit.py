@@ -1,13 +1,15 @@
 """One submission, exactly once: look, compare, count, upload, put; and look again when in doubt."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from azure.ai.ml import MLClient
 from azure.ai.ml.entities import Job
+from azure.core.exceptions import ResourceExistsError
 
 from traingate.backends.azureml import compute, inputs, payload, quota
 from traingate.backends.azureml.export import exported
@@ -45,8 +47,8 @@ class Submitter:
         with quiet(), exported(self.repository, exported_files(plan)) as export:
             with explained("upload the job's inputs", role=UPLOADER):
                 inputs.upload(self.workspace, self.client, local, export)
-            loaded = payload.load(job, export / plan.job.file)
-            return self._put(plan, name, loaded, notes)
+            load = partial(payload.load, job, export / plan.job.file)
+            return self._put(plan, name, load, notes)
 
     def job(
         self, plan: Plan, provenance: Provenance, local: tuple[inputs.LocalInput, ...]
@@ -77,7 +79,9 @@ class Submitter:
         if plan.target is not None:
             compute.refuse_drift(self.client, plan.target)
 
-    def _put(self, plan: Plan, name: str, job: Job, notes: tuple[str, ...]) -> Submission:
+    def _put(
+        self, plan: Plan, name: str, load: Callable[[], Job], notes: tuple[str, ...]
+    ) -> Submission:
         """Create the job. What went wrong counts only if the job is not there afterwards.
 
         The service may have taken the job and its answer been lost, or another submission of
@@ -85,13 +89,22 @@ class Submitter:
         """
         try:
             with explained("submit the job", role=f"{SUBMITTER} and {UPLOADER}"):
-                put = self.client.jobs.create_or_update(job)
+                put = self._create(load)
         except TraingateError:
             found = existing(self.client, plan, name)
             if found is None:
                 raise
             put = found
         return _submission(plan, put, is_new=True, notes=notes)
+
+    def _create(self, load: Callable[[], Job]) -> Job:
+        try:
+            job: Job = self.client.jobs.create_or_update(load())
+        except ResourceExistsError:
+            # The answer to a file of the code upload was lost, and the SDK's second attempt met
+            # the file of its first. Another upload goes to a place of its own.
+            job = self.client.jobs.create_or_update(load())
+        return job
 
 
 def refuse_placeholder_image(plan: Plan) -> None:
