@@ -44,7 +44,7 @@ class Fault:
         return True
 
 
-@dataclass
+@dataclass(repr=False)
 class Fake:
     """The running service: its state, its faults and its address."""
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,6 +16,10 @@ from traingate.documents.platform import Azure
 #: The datastores every workspace is born with: one for data, one for what runs leave behind.
 DATA_STORE = "workspaceblobstore"
 ARTIFACT_STORE = "workspaceartifactstore"
+
+# It tells of every "experimental class" on the way, on stderr, as a warning. A job file that
+# names queue_settings is no reason to worry anyone.
+logging.getLogger("azure.ai.ml._utils._experimental").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +90,6 @@ class Workspace:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the SDK's progress bars and experimental-class notices off stderr."""
+    """Keep the SDK's progress bars off stderr."""
     with contextlib.redirect_stderr(io.StringIO()):
         yield
