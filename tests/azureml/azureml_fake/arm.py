@@ -99,7 +99,8 @@ def code_list(state: State, match: Any, seen: Seen) -> Answer:
 
 
 def code_upload(state: State, match: Any, seen: Seen) -> Answer:
-    container = f"{state.storage or state.public + '/blob/acct1'}/{match['name']}"
+    own = (f"{state.public}/blob/acct1/{match['name']}", "sv=2021-08-06&sr=c&sp=rcwl&sig=planted")
+    container, signature = state.code_container or own
     return Answer(
         body={
             "pendingUploadId": "1",
@@ -109,7 +110,7 @@ def code_upload(state: State, match: Any, seen: Seen) -> Answer:
                 "storageAccountArmId": "/subscriptions/s1/x",
                 "credential": {
                     "credentialType": "SAS",
-                    "sasUri": f"{container}?sv=2021-08-06&sr=c&sp=rcwl&sig=planted",
+                    "sasUri": f"{container}?{signature}",
                 },
             },
         }

@@ -124,7 +124,6 @@ class Scene:
             azure=Azure(**PLATFORM["azure"]),
             credential=credential or StaticCredential(),
             backoff_seconds=0.001,
-            blob_url=f"{fake.url}/blob/{{account}}",
-            **settings,
+            **{"blob_url": f"{fake.url}/blob/{{account}}"} | settings,
         )
         return AzureMLBackend(workspace, self.root)

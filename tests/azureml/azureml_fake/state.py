@@ -99,10 +99,11 @@ def jwt(claims: dict[str, Any]) -> str:
 
 @dataclass
 class State:
-    """Everything the service holds. `public` is its own address."""
+    """Everything the service holds; `public` is its own address."""
 
     public: str = ""
-    storage: str = ""
+    #: Where code is uploaded to, and the signature for it; a container of its own when None.
+    code_container: tuple[str, str] | None = None
     jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
     codes: dict[str, dict[str, Any]] = field(default_factory=dict)
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
