@@ -75,7 +75,9 @@ def main() -> None:
 def report(results: dict[str, list[tuple[int, float]]], delay_ms: float) -> None:
     """Medians, without the first round, in which the SDK builds its schemas."""
     medians = {}
-    print(f"{delay_ms:g} ms added to each answer, median of {len(next(iter(results.values()))) - 1}")
+    print(
+        f"{delay_ms:g} ms added to each answer, median of {len(next(iter(results.values()))) - 1}"
+    )
     for label, runs in results.items():
         medians[label] = statistics.median(seconds for _, seconds in runs[1:])
         print(f"{label:32} {runs[-1][0]:3} requests {medians[label] * 1000:7.0f} ms")

@@ -110,7 +110,9 @@ def test_a_single_file_can_be_an_input_and_the_code(
     backend.submit(scene.plan(), PROVENANCE)
 
     sent = fake.seen("PUT jobs")[0].json["properties"]
-    uri = sent["inputs"]["data"]["uri"].removeprefix("azureml://datastores/workspaceblobstore/paths/")
+    uri = sent["inputs"]["data"]["uri"].removeprefix(
+        "azureml://datastores/workspaceblobstore/paths/"
+    )
     assert fake.state.blobs[f"data1/{uri}"] == b"1,2\n"
     assert uploaded(fake) == {"train.py"}
 

@@ -93,11 +93,17 @@ def expected(job: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
         "commit": PROVENANCE.commit, "attempt": "2", "admission": plan.admission, "digest": plan.digest,
     } | ({"cost_ceiling_usd": f"{plan.cost.usd:.2f}"} if plan.cost else {})  # fmt: skip
     properties = {f"traingate.{key}": value for key, value in ours.items()}
-    tags = {k: v for k, v in properties.items() if k not in {"traingate.admission", "traingate.digest"}}
+    tags = {
+        k: v for k, v in properties.items() if k not in {"traingate.admission", "traingate.digest"}
+    }
     wanted = {key: value for key, value in job.items() if key != "type" and value != {}}
     wanted["tags"] = job.get("tags", {}) | tags
-    wanted["properties"] = job.get("properties", {}) | properties | {"mlflow.source.git.commit": PROVENANCE.commit}
-    wanted["environment_variables"] = job.get("environment_variables", {}) | contract(plan, PROVENANCE)
+    wanted["properties"] = (
+        job.get("properties", {}) | properties | {"mlflow.source.git.commit": PROVENANCE.commit}
+    )
+    wanted["environment_variables"] = job.get("environment_variables", {}) | contract(
+        plan, PROVENANCE
+    )
     wanted.setdefault("display_name", name)
     wanted.setdefault("experiment_name", "seg")
     return wanted | {key: CANONICAL[key](wanted[key]) for key in CANONICAL if key in wanted}

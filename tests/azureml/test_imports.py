@@ -9,7 +9,9 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-@pytest.mark.parametrize("module", ["traingate.backends", "traingate.backends.azureml", "traingate.cli"])
+@pytest.mark.parametrize(
+    "module", ["traingate.backends", "traingate.backends.azureml", "traingate.cli"]
+)
 def test_importing_brings_in_nothing_of_azure(module: str) -> None:
     if not (SOURCE / f"{module.replace('.', '/')}.py").exists():
         assert (SOURCE / module.replace(".", "/")).is_dir() or module == "traingate.cli"

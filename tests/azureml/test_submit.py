@@ -103,7 +103,9 @@ def test_another_digest_under_the_name_is_refused_with_both(
     job["properties"]["properties"]["traingate.digest"] = "other"
     writes = len(fake.writes)
 
-    with pytest.raises(Refusal, match=rf"digest other; this plan's digest is {scene.plan().digest}"):
+    with pytest.raises(
+        Refusal, match=rf"digest other; this plan's digest is {scene.plan().digest}"
+    ):
         backend.submit(scene.plan(), PROVENANCE)
 
     assert len(fake.writes) == writes
@@ -132,9 +134,7 @@ def test_an_answer_lost_after_the_job_was_taken_is_a_submission(
     assert plain(fake.requests)[-1] == "GET jobs/RUN"
 
 
-def test_a_job_that_another_submission_made_meanwhile_is_ours_too(
-    fake: Fake, scene: Scene
-) -> None:
+def test_a_job_that_another_submission_made_meanwhile_is_ours_too(fake: Fake, scene: Scene) -> None:
     """Both looked and found nothing; the slower one's code has another id: 400, immutable."""
     plan = scene.plan()
     scene.backend(fake).submit(plan, PROVENANCE)
@@ -344,7 +344,11 @@ def test_runs_and_dollars_are_counted_over_all_pages_and_archived_jobs(
     for job in list(fake.state.jobs.values())[:2]:
         job["properties"]["isArchived"] = True
     other = {"traingate.admission": "other@2027-01-01"}
-    fake.state.jobs["x"] = {"name": "x", "id": "x", "properties": {"jobType": "Command", "properties": other}}
+    fake.state.jobs["x"] = {
+        "name": "x",
+        "id": "x",
+        "properties": {"jobType": "Command", "properties": other},
+    }
 
     used = backend.spent("seg@2027-03-31")
     assert (used.runs, used.unpriced) == (3, 0)
@@ -360,7 +364,9 @@ def test_dollars_that_are_used_up_are_refused(
     scene = scene.with_job(limits={"timeout": 7200})
     backend.submit(scene.plan(), replace(PROVENANCE, origin="p1"))
 
-    with pytest.raises(Refusal, match="allows 60.00 USD in total; earlier runs can have cost 33.06"):
+    with pytest.raises(
+        Refusal, match="allows 60.00 USD in total; earlier runs can have cost 33.06"
+    ):
         backend.submit(scene.plan(), PROVENANCE)
 
     assert len(fake.state.jobs) == 1
@@ -406,9 +412,7 @@ def test_a_workspace_that_is_not_there_does_not_read_as_no_job(
         backend.submit(scene.plan(), PROVENANCE)
 
 
-def test_a_role_that_is_missing_is_named(
-    backend: AzureMLBackend, fake: Fake, scene: Scene
-) -> None:
+def test_a_role_that_is_missing_is_named(backend: AzureMLBackend, fake: Fake, scene: Scene) -> None:
     fake.state.forbidden = {"/environments/"}
     with pytest.raises(TraingateError, match="AzureML Data Scientist on the workspace"):
         backend.submit(scene.plan(), PROVENANCE)

@@ -12,8 +12,14 @@ _CREATE_ONLY = (
 
 
 def workspace(state: State, match: Any, seen: Seen) -> Answer:
-    about = {"discoveryUrl": f"{state.public}/discovery", "storageAccount": "/x", "workspaceId": "0"}
-    return Answer(body={"id": seen.path, "name": "ws1", "location": "westeurope", "properties": about})
+    about = {
+        "discoveryUrl": f"{state.public}/discovery",
+        "storageAccount": "/x",
+        "workspaceId": "0",
+    }
+    return Answer(
+        body={"id": seen.path, "name": "ws1", "location": "westeurope", "properties": about}
+    )
 
 
 def job_get(state: State, match: Any, seen: Seen) -> Answer:

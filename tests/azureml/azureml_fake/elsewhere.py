@@ -46,7 +46,11 @@ def blob_get(state: State, match: Any, seen: Seen) -> Answer:
 
 
 def _listing(state: State, container: str, prefix: str) -> Answer:
-    found = (name.removeprefix(f"{container}/") for name in state.blobs if name.startswith(f"{container}/"))
+    found = (
+        name.removeprefix(f"{container}/")
+        for name in state.blobs
+        if name.startswith(f"{container}/")
+    )
     blobs = "".join(
         f"<Blob><Name>{escape(name)}</Name><Properties/></Blob>"
         for name in found
@@ -95,7 +99,11 @@ def entra(state: State, match: Any, seen: Seen) -> Answer:
 
 
 def _no_token(code: int, text: str) -> Answer:
-    body = {"error": "invalid_client", "error_description": f"AADSTS{code}: {text}", "error_codes": [code]}
+    body = {
+        "error": "invalid_client",
+        "error_description": f"AADSTS{code}: {text}",
+        "error_codes": [code],
+    }
     return Answer(status=401, body=body)
 
 

@@ -78,7 +78,9 @@ class StaticCredential:
     """A signed-in identity that needs no sign-in."""
 
     def get_token(self, *scopes: str, **_: Any) -> AccessToken:
-        return AccessToken(jwt({"tid": "tenant1", "aud": scopes[0].removesuffix("/.default")}), 4102444800)
+        return AccessToken(
+            jwt({"tid": "tenant1", "aud": scopes[0].removesuffix("/.default")}), 4102444800
+        )
 
 
 @dataclass(frozen=True)
