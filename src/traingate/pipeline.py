@@ -2,10 +2,9 @@
 
 from traingate.backends.base import Backend, Observation, Provenance, Submission
 from traingate.documents.reading import Reading, read_requests
-from traingate.documents.request import Request
 from traingate.findings import Finding
 from traingate.plan import Plan, plan
-from traingate.rules import RULES
+from traingate.rules import judge, judge_context
 
 __all__ = ["check", "observe", "plan", "read", "submit"]
 
@@ -14,7 +13,9 @@ read = read_requests
 
 def check(reading: Reading) -> tuple[Finding, ...]:
     """Every finding of the requests: what could not be read, then what the rules say."""
-    told = tuple(finding for request in reading.requests for finding in _rules(request))
+    contexts = {id(request.context): request.context for request in reading.requests}
+    told = tuple(finding for context in contexts.values() for finding in judge_context(context))
+    told += tuple(finding for request in reading.requests for finding in judge(request))
     return tuple(sorted(reading.findings + told, key=lambda finding: finding.location))
 
 
@@ -26,7 +27,3 @@ def submit(backend: Backend, planned: Plan, provenance: Provenance) -> Submissio
 def observe(backend: Backend, run_name: str) -> Observation:
     """What `backend` knows of the run now."""
     return backend.observe(run_name)
-
-
-def _rules(request: Request) -> tuple[Finding, ...]:
-    return tuple(finding for rule in RULES for finding in rule.findings(request))

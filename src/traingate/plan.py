@@ -9,49 +9,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from traingate.catalog import Size, size_named
+from traingate.cost import STARTUP_MINUTES, CostCeiling, cost_ceiling
 from traingate.documents.admission import Admission, Envelope, Model
 from traingate.documents.job import Job
-from traingate.documents.platform import Platform, Target
+from traingate.documents.platform import Target
 from traingate.documents.request import Blob, Request
+from traingate.topology import Rank, Topology, ranks, topology
 
-#: Minutes a node is billed around the job itself: image pull and start before it. Documented
-#: on the card as an assumption; the idle minutes after it come from the target.
-STARTUP_MINUTES = 10
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Topology:
-    """Who runs where: `world_size` = nodes x processes a node.
-
-    `gpus_per_node` is None for a size the catalogue does not know.
-    """
-
-    nodes: int
-    processes_per_node: int
-    distribution: str | None
-    size: str | None
-    gpus_per_node: int | None
-
-    @property
-    def world_size(self) -> int:
-        return self.nodes * self.processes_per_node
-
-    @property
-    def backend_tag(self) -> str:
-        """`training.backend` of the model this makes: a lone process is a single-node run."""
-        return "single-node" if self.world_size == 1 else "aml-distributed"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CostCeiling:
-    """The most one run can cost: nodes x (start-up + timeout + idle) x price, in US dollars."""
-
-    usd: float
-    usd_per_hour_and_node: float
-    billed_hours: float
-    price_source: str
-    price_date: str | None
+__all__ = ["STARTUP_MINUTES", "CostCeiling", "Plan", "Rank", "Topology", "admission_name", "plan"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +41,11 @@ class Plan:
     files: Mapping[str, Blob]
     digest: str
 
+    @property
+    def ranks(self) -> tuple[Rank, ...]:
+        """Every process with the variables Azure ML gives it."""
+        return ranks(self.topology)
+
     def run_name(self, origin: str) -> str:
         """`<workload>-<first 12 of digest>-<origin>`: origin `p<n>`, `r<run id>` or `l<n>`."""
         return f"{self.workload}-{self.digest[:12]}-{origin}"
@@ -86,18 +56,18 @@ def plan(request: Request) -> Plan:
     assert request.job is not None
     assert request.admission is not None
     job, platform = request.job, request.context.platform
-    target = platform.targets.get(job.compute or "")
-    files = request.context.tree.under(str(request.job_folder))
+    target = request.target
+    files = _files(request, job)
     payload = job.document.value
-    topology = _topology(job, target)
+    placed = topology(job, target)
     return Plan(
         workload=request.workload,
         repository=request.context.repository,
         job=job,
         payload=payload,
-        topology=topology,
+        topology=placed,
         target=target,
-        cost=_cost(job, topology, target, platform),
+        cost=cost_ceiling(job, placed, target, platform),
         model=request.admission.model,
         admission=admission_name(request.admission),
         envelope=request.admission.envelope,
@@ -115,44 +85,20 @@ def admission_name(admission: Admission) -> str:
     return f"{admission.workload}{last_day}"
 
 
-def _topology(job: Job, target: Target | None) -> Topology:
-    name = job.instance_type or (target.size if target else None)
-    size: Size | None = size_named(name) if name else None
-    return Topology(
-        nodes=job.instance_count,
-        processes_per_node=_processes_per_node(job),
-        distribution=job.distribution.type if job.distribution else None,
-        size=size.name if size else name,
-        gpus_per_node=int(size.gpus) if size else None,
-    )
+def _files(request: Request, job: Job) -> dict[str, Blob]:
+    """What the run reads of the repository: code, local inputs, environment files.
 
-
-def _processes_per_node(job: Job) -> int:
-    """As Azure ML starts them: one process a node unless the distribution says otherwise."""
-    if job.distribution is None or job.distribution.type in {"tensorflow", "ray"}:
-        return 1
-    return job.distribution.process_count_per_instance or 1
-
-
-def _cost(
-    job: Job, topology: Topology, target: Target | None, platform: Platform
-) -> CostCeiling | None:
-    if topology.size is None or not job.timeout_seconds:
-        return None
-    size = size_named(topology.size)
-    override = platform.prices_usd_per_hour.get(topology.size)
-    price = override if override is not None else (size.usd_per_hour if size else None)
-    if price is None:
-        return None
-    idle_seconds = target.idle_seconds if target else 0
-    hours = (job.timeout_seconds + STARTUP_MINUTES * 60 + idle_seconds) / 3600
-    return CostCeiling(
-        usd=round(topology.nodes * hours * price, 2),
-        usd_per_hour_and_node=price,
-        billed_hours=hours,
-        price_source="platform.yml" if override is not None else "pay-as-you-go, eastus",
-        price_date=None if override is not None or size is None else size.price_date,
-    )
+    The job file itself is left out: its content is in the payload, and a comment in it is no
+    other work.
+    """
+    paths = [job.code, job.environment.conda_file, job.environment.build_path]
+    paths += [given.path for given in job.inputs.values() if given.is_local]
+    files: dict[str, Blob] = {}
+    for path in paths:
+        if path is not None and ":" not in path and (place := request.path(path)) is not None:
+            files |= request.context.tree.under(place)
+    files.pop(request.job_file, None)
+    return dict(sorted(files.items()))
 
 
 def _digest(

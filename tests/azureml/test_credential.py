@@ -135,7 +135,7 @@ def test_a_laptop_without_sign_in_is_told_to_sign_in(monkeypatch: pytest.MonkeyP
 def test_connecting_takes_everything_from_platform_yml(fake: Fake, scene: Scene) -> None:
     policy, findings = read_platform((scene.root / "platform.yml").read_bytes())
     assert policy is not None, findings
-    backend = connect(policy, scene.root, role="reader")
+    backend = connect(policy, scene.root, os.environ, role="reader")
     identity = backend._workspace.credential
     assert isinstance(identity, WorkflowCredential)
     assert identity._client_id == "client2"
@@ -145,7 +145,7 @@ def test_connecting_without_a_workspace_says_what_to_write(scene: Scene) -> None
     policy, _ = read_platform(b"backend: azureml\n")
     assert policy is not None
     with pytest.raises(TraingateError, match="under `azure:`"):
-        connect(policy, scene.root)
+        connect(policy, scene.root, {})
 
 
 @pytest.mark.parametrize("token", ["", "one", "a.!!!.c", "a.e30.c"])

@@ -76,7 +76,7 @@ def _hashed(repository: Path, paths: list[str]) -> dict[str, Blob]:
     """Blobs of files that the index does not describe, as `git add` would write them."""
     links = [path for path in paths if (repository / path).is_symlink()]
     files = [path for path in paths if path not in set(links) and (repository / path).is_file()]
-    ids = _git(repository, "hash-object", "--stdin-paths", stdin="\n".join(files)).split()
+    ids = [object_id for some in _batched(files) for object_id in _hash(repository, some)]
     blobs = {
         path: Blob(mode=_mode(repository / path), object_id=object_id)
         for path, object_id in zip(files, ids, strict=True)
@@ -86,6 +86,16 @@ def _hashed(repository: Path, paths: list[str]) -> dict[str, Blob]:
         object_id = _git(repository, "hash-object", "--stdin", stdin=target).strip()
         blobs[path] = Blob(mode="120000", object_id=object_id)
     return blobs
+
+
+def _hash(repository: Path, files: list[str]) -> list[str]:
+    # As arguments, not on standard input: there git would read a quoted name as an escape.
+    return _git(repository, "hash-object", "--", *files).split()
+
+
+def _batched(files: list[str], size: int = 500) -> list[list[str]]:
+    """Slices of `files` that fit a command line."""
+    return [files[start : start + size] for start in range(0, len(files), size)]
 
 
 def _mode(path: Path) -> str:

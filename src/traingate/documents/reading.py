@@ -14,6 +14,7 @@ from traingate.documents.located import Document, parse
 from traingate.documents.platform import Platform, platform
 from traingate.documents.request import Context, Request
 from traingate.documents.schema import violations
+from traingate.documents.sources import read_sources
 from traingate.errors import TraingateError
 from traingate.findings import Finding, Location, Severity
 
@@ -80,7 +81,7 @@ def read_requests(repository: Path, workloads: tuple[str, ...], today: date) -> 
     Raises:
         TraingateError: there is no readable platform.yml, without which nothing can be judged.
     """
-    context = _context(repository, today)
+    context = _context(repository, workloads, today)
     readings = [_request(repository, workload, context) for workload in workloads]
     return Reading(
         requests=tuple(request for request, _ in readings),
@@ -95,7 +96,12 @@ def workloads(repository: Path) -> tuple[str, ...]:
     return tuple(sorted((admitted | jobs) - {"README"}))
 
 
-def _context(repository: Path, today: date) -> Context:
+def platform_of(repository: Path) -> Platform:
+    """The policy of the repository.
+
+    Raises:
+        TraingateError: there is none, or it cannot be understood.
+    """
     path = repository / "platform.yml"
     if not path.is_file():
         raise TraingateError(
@@ -108,19 +114,25 @@ def _context(repository: Path, today: date) -> Context:
             "platform.yml cannot be understood: " + "; ".join(map(str, findings)) + ".",
             todo="Mend it first: every request is judged by it.",
         )
+    return policy
+
+
+def _context(repository: Path, workloads: tuple[str, ...], today: date) -> Context:
+    tree = git.work_tree(repository, "jobs", "admissions")
     files = sorted((repository / "admissions").glob("*.md"))
     read = [read_admission(file.read_bytes(), f"admissions/{file.name}")[0] for file in files]
     return Context(
         repository=git.repository_name(repository),
         today=today,
-        platform=policy,
-        tree=git.work_tree(repository, "jobs", "admissions"),
+        platform=platform_of(repository),
+        tree=tree,
         admissions=tuple(one for one in read if one is not None),
         terraform={
-            f"infra/{file.name}": file.read_text(encoding="utf-8")
-            for file in sorted((repository / "infra").glob("*.tf"))
+            f"infra/{file.name}": file.read_text(encoding="utf-8", errors="replace")
+            for pattern in ("*.tf", "*.tf.json")
+            for file in sorted((repository / "infra").glob(pattern))
         },
-        sources={},
+        sources=read_sources(repository, tree, workloads),
     )
 
 

@@ -21,6 +21,11 @@ def violations(document: Document, schema: str) -> tuple[Finding, ...]:
     return tuple(_findings(document, _validator(schema)))
 
 
+def instance_errors(instance: Any, schema: str) -> tuple[str, ...]:
+    """What is wrong with an instance that is no file of the user's, in the validator's words."""
+    return tuple(error.message for error in _validator(schema).iter_errors(instance))
+
+
 def schema_text(name: str) -> str:
     """The schema's JSON, from the installed package or from the checkout it runs in."""
     folder = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from traingate.documents.request import Request
+from traingate.documents.request import Context, Request
 from traingate.findings import Edit, Finding, Location, Severity
 
 
@@ -23,6 +23,7 @@ class Broken:
 
 
 Check = Callable[[Request], Iterator[Broken]]
+ContextCheck = Callable[[Context], Iterator[Broken]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,12 +31,14 @@ class Rule:
     """A rule's stable id (`TG106`), its name, its usual severity and its check.
 
     The check's docstring is the rule's page: what it does, why it is bad, an example, the fix,
-    the source.
+    the source. A `binding` rule can be neither waived by an admission nor downgraded by the
+    platform.
     """
 
     id: str
     name: str
     severity: Severity
+    binding: bool = False
     check: Check
 
     @property
@@ -45,21 +48,62 @@ class Rule:
     def findings(self, request: Request) -> Iterator[Finding]:
         """The places where `request` breaks this rule."""
         for broken in self.check(request):
-            yield Finding(
-                rule=self.id,
-                name=self.name,
-                severity=broken.severity or self.severity,
-                location=broken.at,
-                message=broken.message,
-                fix=broken.fix,
-                edits=broken.edits,
-            )
+            yield found(self, broken)
 
 
-def rule(rule_id: str, name: str, severity: Severity) -> Callable[[Check], Rule]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextRule:
+    """A rule about the repository as a whole, told once however many requests are checked."""
+
+    id: str
+    name: str
+    severity: Severity
+    binding: bool = True
+    check: ContextCheck
+
+    @property
+    def page(self) -> str:
+        return inspect.cleandoc(self.check.__doc__ or "")
+
+    def findings(self, context: Context) -> Iterator[Finding]:
+        """The places where the repository breaks this rule."""
+        for broken in self.check(context):
+            yield found(self, broken)
+
+
+AnyRule = Rule | ContextRule
+
+
+def rule(
+    rule_id: str, name: str, severity: Severity, *, binding: bool = False
+) -> Callable[[Check], Rule]:
     """Make a check a `Rule`: `@rule("TG106", "launcher-in-command", Severity.ERROR)`."""
 
     def decorate(check: Check) -> Rule:
-        return Rule(id=rule_id, name=name, severity=severity, check=check)
+        return Rule(id=rule_id, name=name, severity=severity, binding=binding, check=check)
 
     return decorate
+
+
+def context_rule(
+    rule_id: str, name: str, severity: Severity
+) -> Callable[[ContextCheck], ContextRule]:
+    """Make a check of the repository's context a `ContextRule`."""
+
+    def decorate(check: ContextCheck) -> ContextRule:
+        return ContextRule(id=rule_id, name=name, severity=severity, check=check)
+
+    return decorate
+
+
+def found(broken_rule: AnyRule, broken: Broken) -> Finding:
+    """The finding of a broken rule at one place."""
+    return Finding(
+        rule=broken_rule.id,
+        name=broken_rule.name,
+        severity=broken.severity or broken_rule.severity,
+        location=broken.at,
+        message=broken.message,
+        fix=broken.fix,
+        edits=broken.edits,
+    )

@@ -1,6 +1,5 @@
 """The `Backend` on Azure ML."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,7 @@ from traingate.backends.azureml.export import exported
 from traingate.backends.azureml.failures import READER, SUBMITTER, explained
 from traingate.backends.azureml.lookup import existing, get
 from traingate.backends.azureml.spent import Spent, spent
-from traingate.backends.azureml.submit import (
-    Submitter,
-    exported_files,
-    refuse_placeholder_image,
-)
+from traingate.backends.azureml.submit import Submitter, refuse_placeholder_image
 from traingate.backends.azureml.workspace import Workspace, quiet
 from traingate.backends.base import TERMINAL_STATES, Observation, Provenance, Submission
 from traingate.documents.platform import Platform
@@ -111,7 +106,7 @@ class AzureMLBackend:
         if plan.job.code is not None and ":" not in plan.job.code:
             uploads.append(f"{plan.job.code} as code asset {UNKNOWN_CODE}")
             job["code"] = f"azureml:{self._workspace.arm_id}/codes/{UNKNOWN_CODE}/versions/1"
-        with quiet(), exported(self._repository, exported_files(plan)) as export:
+        with quiet(), exported(self._repository, plan.files) as export:
             loaded = payload.load(job, export / plan.job.file)
             with explained("plan the submission", role=SUBMITTER):
                 client.jobs.create_or_update(loaded)
@@ -121,17 +116,17 @@ class AzureMLBackend:
 def connect(
     platform: Platform,
     repository: Path,
+    environ: Mapping[str, str],
     *,
     role: Role = "submitter",
-    environ: Mapping[str, str] = os.environ,
 ) -> AzureMLBackend:
     """The backend of the workspace that platform.yml names.
 
     Args:
         platform: the policy, with its `azure` section.
         repository: the top of the work tree.
+        environ: the environment variables, which say where the command runs.
         role: `submitter`, or `reader` for an identity that can only read.
-        environ: the environment variables that say where the command runs.
 
     Raises:
         TraingateError: platform.yml has no workspace, or there is no identity for the role.

@@ -1,6 +1,6 @@
 """One submission, exactly once: look, compare, count, upload, put; and look again when in doubt."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,6 @@ from traingate.backends.azureml.lookup import existing
 from traingate.backends.azureml.spent import refuse_overspending, spent
 from traingate.backends.azureml.workspace import Workspace, quiet
 from traingate.backends.base import Provenance, Submission
-from traingate.documents.request import Blob
 from traingate.errors import Refusal, TraingateError
 from traingate.plan import Plan
 
@@ -44,7 +43,7 @@ class Submitter:
         notes = self.refuse_what_differs(plan)
         local = inputs.local_inputs(plan)
         job = self.job(plan, provenance, local)
-        with quiet(), exported(self.repository, exported_files(plan)) as export:
+        with quiet(), exported(self.repository, plan.files) as export:
             with explained("upload the job's inputs", role=UPLOADER):
                 inputs.upload(self.workspace, self.client, local, export)
             load = partial(payload.load, job, export / plan.job.file)
@@ -119,15 +118,6 @@ def refuse_placeholder_image(plan: Plan) -> None:
             f"The image {plan.job.environment.image} is a placeholder: its digest is all zeros.",
             todo="Build the image and write the digest the registry gave it.",
         )
-
-
-def exported_files(plan: Plan) -> Mapping[str, Blob]:
-    """The files to lay out for the SDK: all of the request's, or none when nothing is local."""
-    raw = plan.payload.get("environment")
-    environment_is_local = isinstance(raw, dict) and ("build" in raw or "conda_file" in raw)
-    code_is_local = plan.job.code is not None and ":" not in plan.job.code
-    has_inputs = any(one.is_local for one in plan.job.inputs.values())
-    return plan.files if code_is_local or has_inputs or environment_is_local else {}
 
 
 def _need(plan: Plan) -> quota.Need | None:

@@ -1,0 +1,54 @@
+# Everything starts from two commands: `make demo` and `make test`. Both set themselves up in
+# .venv on a machine that has only Python 3.11, make and git.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test test-all format lint clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      train the demonstration on this machine: two files in, models:/digits-ddp/1 out"
+	@echo "make test      every check and test, as CI runs them"
+	@echo "make test-all  the long suites too (kill points, simulations)"
+	@echo "make format    mend layout and imports"
+
+$(VENV)/made:
+	@echo "Setting up $(VENV) (once) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=/path/to/it")'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/train: $(VENV)/made pyproject.toml constraints.txt
+	@$(BIN)/python scripts/install_torch.py
+	@$(PIP) --editable '.[train]'
+	@touch $@
+
+$(VENV)/dev: $(VENV)/train
+	@$(PIP) --editable '.[train,azure,dev]'
+	@touch $@
+
+demo: $(VENV)/train
+	@scripts/demo $(BIN)
+
+lint: $(VENV)/dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+test: lint
+	@$(BIN)/coverage erase
+	@$(BIN)/python -m pytest --cov --cov-report=term -m "not exhaustive"
+
+test-all: lint
+	@$(BIN)/python -m pytest --timeout 1800
+
+format: $(VENV)/dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .traingate

@@ -1,0 +1,99 @@
+"""Rank zero's stores: the tracking run, the model registry and the results database."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from train_aml import locations
+from train_aml.provenance import training_backend, version_tags
+from train_aml.registry import Registry
+from train_aml.results import Result, Results
+from train_aml.tracking import Tracking
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from torch import Tensor, nn
+
+    from train_aml.environment import Contract
+    from train_aml.outcome import Model
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finish:
+    """What a training ends with: the plain module, an input batch, the figures it is judged by."""
+
+    module: nn.Module
+    example: Tensor
+    metrics: dict[str, float]
+
+
+class Stores:
+    """The three stores of one run. Construction reaches each of them, so that it fails early.
+
+    Raises:
+        StoreProblem: one is away or refuses.
+        ModelOwnedElsewhere: the model belongs to another workload.
+    """
+
+    def __init__(self, contract: Contract, *, world_size: int, azureml_run_id: str) -> None:
+        self._contract = contract
+        self._world_size = world_size
+        tags = self._tags("")
+        if azureml_run_id:
+            tags["azureml.run_id"] = azureml_run_id
+        self.results = Results(locations.resolve(contract.results_url))
+        self.results.prepare()
+        self.tracking = Tracking(contract, locations.resolve(contract.tracking_uri), tags=tags)
+        self.registry = Registry(contract, self.tracking)
+        self.registry.check_owner()
+
+    def log(self, points: Sequence[tuple[str, float, int, int]]) -> None:
+        """Write (name, value, step, time in Unix milliseconds) points to the run."""
+        from mlflow.entities import Metric  # noqa: PLC0415 - off the critical path
+
+        self.tracking.log_points(
+            [Metric(name, value, milliseconds, step) for name, value, step, milliseconds in points]
+        )
+
+    def describe(self, data_digest: str, params: Mapping[str, object]) -> None:
+        """Write what is trained on which data to the run."""
+        self.tracking.log_params(params)
+        self.tracking.set_tags({"dataset.digest": self._tags(data_digest)["dataset.digest"]})
+
+    def finish(self, finish: Finish, data_digest: str, started_at: datetime) -> Model:
+        """Register the model, write the row and end the run; repeating it changes nothing."""
+        self.tracking.log(finish.metrics, step=0)
+        model = self.registry.register(finish.module, finish.example, self._tags(data_digest))
+        contract = self._contract
+        self.results.record(
+            Result(
+                run_name=contract.run,
+                workload=contract.workload,
+                model_name=model.name,
+                model_version=int(model.version),
+                model_uri=model.uri,
+                mlflow_run_id=self.tracking.run_id,
+                metrics=finish.metrics,
+                dataset_digest=data_digest,
+                image=contract.image,
+                git_commit=contract.commit,
+                backend=training_backend(self._world_size),
+                world_size=self._world_size,
+                attempt=contract.attempt,
+                started_at=started_at,
+                finished_at=datetime.now(UTC),
+            )
+        )
+        self.tracking.finish("FINISHED")
+        return model
+
+    def _tags(self, data_digest: str) -> dict[str, str]:
+        return version_tags(self._contract, world_size=self._world_size, data_digest=data_digest)
+
+
+def now_milliseconds() -> int:
+    return int(time.time() * 1000)

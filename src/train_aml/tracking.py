@@ -1,0 +1,165 @@
+"""Rank zero's MLflow run: found by its run name or created, continued after a preemption."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from train_aml.problems import StoreProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mlflow import MlflowClient
+    from mlflow.entities import Experiment
+
+    from train_aml.environment import Contract
+
+RUN_TAG = "traingate.run"
+MAX_PARAM_CHARACTERS = 6_000
+#: What MLflow takes in one log_batch call.
+MAX_PARAMS_A_CALL = 100
+MAX_METRICS_A_CALL = 1_000
+
+
+class Tracking:
+    """The run named by the contract on the tracking server at `uri`.
+
+    Importing this module does not import MLflow; constructing `Tracking` does, and takes more
+    than a second, so do it in a thread.
+    """
+
+    def __init__(self, contract: Contract, uri: str, *, tags: Mapping[str, str]) -> None:
+        import mlflow  # noqa: PLC0415 - its 1.4 s belong off the critical path
+
+        # The fluent functions that log a model know no client; both must mean the same server.
+        mlflow.set_tracking_uri(uri)
+        mlflow.set_registry_uri(uri)
+        self.client: MlflowClient = mlflow.MlflowClient(uri, uri)
+        self._contract = contract
+        self._uri = uri
+        with refusals(f"tracking server, experiment {contract.workload!r}"):
+            self.experiment_id = self._experiment()
+            self.run_id = self._find() or self._create(tags)
+            self._continue(tags)
+
+    def log(self, metrics: Mapping[str, float], *, step: int) -> None:
+        """Write `metrics` (name to value) at `step`."""
+        from mlflow.entities import Metric  # noqa: PLC0415 - as above
+
+        now = int(time.time() * 1000)
+        self.log_points([Metric(name, value, now, step) for name, value in metrics.items()])
+
+    def log_points(self, points: Sequence[Any]) -> None:
+        """Write MLflow metric points; a point sent twice is stored once."""
+        with refusals("tracking server, metrics"):
+            for start in range(0, len(points), MAX_METRICS_A_CALL):
+                self.client.log_batch(
+                    self.run_id, metrics=points[start : start + MAX_METRICS_A_CALL]
+                )
+
+    def log_params(self, params: Mapping[str, object]) -> None:
+        """Write the parameters the run does not have yet.
+
+        MLflow's parameters never change. A resumed run brings the same ones, apart from such as
+        the world size, whose first value stands.
+        """
+        from mlflow.entities import Param  # noqa: PLC0415 - as above
+
+        with refusals("tracking server, parameters"):
+            known = self.client.get_run(self.run_id).data.params
+            new = [
+                Param(name, str(value)[:MAX_PARAM_CHARACTERS])
+                for name, value in params.items()
+                if name not in known
+            ]
+            for start in range(0, len(new), MAX_PARAMS_A_CALL):
+                self.client.log_batch(self.run_id, params=new[start : start + MAX_PARAMS_A_CALL])
+
+    def set_tags(self, tags: Mapping[str, str]) -> None:
+        from mlflow.entities import RunTag  # noqa: PLC0415 - as above
+
+        with refusals("tracking server, tags"):
+            self.client.log_batch(self.run_id, tags=[RunTag(k, v) for k, v in tags.items()])
+
+    def finish(self, status: Literal["FINISHED", "FAILED", "KILLED"]) -> None:
+        with refusals("tracking server, end of run"):
+            self.client.set_terminated(self.run_id, status=status)
+
+    def _experiment(self) -> str:
+        name = self._contract.workload
+        experiment = self.client.get_experiment_by_name(name)
+        if experiment is None:
+            experiment = self._create_experiment(name)
+        if experiment.lifecycle_stage == "deleted":
+            raise StoreProblem(
+                f"the experiment {name!r} was deleted on the tracking server. Restore it with "
+                f"`mlflow experiments restore --experiment-id {experiment.experiment_id}`, or "
+                "remove it for good with `mlflow gc`."
+            )
+        return str(experiment.experiment_id)
+
+    def _create_experiment(self, name: str) -> Experiment:
+        from mlflow.exceptions import MlflowException  # noqa: PLC0415 - as above
+
+        try:
+            created = self.client.create_experiment(name, artifact_location(self._uri, name))
+            return self.client.get_experiment(created)
+        except MlflowException as error:
+            # Another job of the workload was faster.
+            experiment = self.client.get_experiment_by_name(name)
+            if error.error_code != "RESOURCE_ALREADY_EXISTS" or experiment is None:
+                raise
+            return experiment
+
+    def _find(self) -> str:
+        runs = self.client.search_runs(
+            [self.experiment_id],
+            f"tags.`{RUN_TAG}` = '{self._contract.run}'",
+            order_by=["attributes.start_time ASC"],
+            max_results=1,
+        )
+        return str(runs[0].info.run_id) if runs else ""
+
+    def _create(self, tags: Mapping[str, str]) -> str:
+        run = self.client.create_run(
+            self.experiment_id, run_name=self._contract.run, tags=dict(tags)
+        )
+        return str(run.info.run_id)
+
+    def _continue(self, tags: Mapping[str, str]) -> None:
+        if self.client.get_run(self.run_id).info.status != "RUNNING":
+            self.client.update_run(self.run_id, status="RUNNING")
+        self.set_tags(tags)
+
+
+def artifact_location(uri: str, experiment: str) -> str | None:
+    """Where an experiment's artifacts go: a server decides itself, a SQLite file keeps them near.
+
+    Without a server MLflow would put them under the working directory of the run that came first.
+    """
+    prefix = "sqlite:///"
+    if not uri.startswith(prefix):
+        return None
+    return (Path(uri.removeprefix(prefix)).resolve().parent / "artifacts" / experiment).as_uri()
+
+
+@contextmanager
+def refusals(what: str) -> Iterator[None]:
+    """Turn MLflow's and the transport's errors into a `StoreProblem` that names `what`."""
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415 - as above
+
+    try:
+        yield
+    except MlflowException as error:
+        raise StoreProblem(
+            f"{what}: {str(error).splitlines()[0]} [{error.error_code}]. Check "
+            "TRAINGATE_TRACKING_URI, that the server is reachable from the job, and its rights."
+        ) from error
+    except OSError as error:
+        raise StoreProblem(
+            f"{what}: {type(error).__name__}: {error}. Check that the artifact location is "
+            "reachable from the job and writable."
+        ) from error

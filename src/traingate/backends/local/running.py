@@ -1,0 +1,146 @@
+"""One run from its snapshot to its verdict."""
+
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from traingate.backends.base import Provenance
+from traingate.backends.contract import contract
+from traingate.backends.local import snapshot
+from traingate.backends.local.failure import first_failure
+from traingate.backends.local.folder import RunFolder
+from traingate.backends.local.keeper import Keeper
+from traingate.backends.local.processes import Processes, Watched
+from traingate.backends.local.ranks import inherited, ranks, threads_per_process
+from traingate.backends.local.screen import Screen
+from traingate.backends.local.signals import Received
+from traingate.backends.local.substitution import substitute
+from traingate.errors import TraingateError
+from traingate.outcome import UnusableOutcome, read_outcome
+from traingate.plan import Plan
+
+#: How a reason begins when `limits.timeout` ended the run.
+TIMED_OUT = "timed out"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stores:
+    """Where rank zero keeps what it learns: this machine's, in place of the job's own."""
+
+    tracking_uri: str
+    results_url: str
+
+
+def run(
+    plan: Plan,
+    provenance: Provenance,
+    folder: RunFolder,
+    stores: Stores,
+    *,
+    out: TextIO,
+    received: Received,
+) -> None:
+    """Run the plan in its folder and record how it ended.
+
+    Raises:
+        TraingateError: the run could not start; its record says so too.
+    """
+    try:
+        _clear(folder)
+        watched = _processes(plan, provenance, folder, stores, out=out, received=received)
+    except TraingateError as error:
+        folder.record("Failed", reason=str(error))
+        raise
+    state, details = _verdict(plan, folder, watched)
+    folder.record(state, **details)
+
+
+def _clear(folder: RunFolder) -> None:
+    """Forget what an earlier launch of the same run said about its end."""
+    folder.outcome.unlink(missing_ok=True)
+    for told in folder.failures.glob("*.json"):
+        told.unlink()
+
+
+def _processes(
+    plan: Plan,
+    provenance: Provenance,
+    folder: RunFolder,
+    stores: Stores,
+    *,
+    out: TextIO,
+    received: Received,
+) -> Watched:
+    snapshot.take(folder.repository, plan, folder)
+    for name in plan.job.outputs:
+        (folder.outputs / name).mkdir(exist_ok=True)
+    command, world = substitute(plan.job, folder), ranks(plan.topology)
+    common = _variables(plan, provenance, stores, len(world))
+    timeout = plan.job.timeout_seconds
+    with Keeper() as keeper:
+        processes = Processes(keeper)
+        folder.record("Running", launcher=os.getpid())
+        try:
+            for rank in world:
+                own = {"TRAINGATE_FAILURE_FILE": str(folder.failures / f"{rank.rank}.json")}
+                variables = common | own | dict(rank.variables)
+                processes.start(rank, command, variables, folder.code, folder.log(rank.rank))
+            screen = Screen(folder.log(0), out, processes=len(world))
+            return processes.watch(
+                deadline=time.monotonic() + timeout if timeout else None,
+                received=received,
+                tick=screen.tick,
+            )
+        finally:
+            processes.kill()
+
+
+def _variables(
+    plan: Plan, provenance: Provenance, stores: Stores, processes: int
+) -> dict[str, str]:
+    """What every rank gets: our own environment, the job's, and the contract's names."""
+    # The interpreter that runs us is the one whose packages the job finds.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return (
+        {"OMP_NUM_THREADS": str(threads_per_process(processes))}
+        | inherited(os.environ)
+        | {"PATH": path, "PYTHONUNBUFFERED": "1"}
+        | dict(plan.job.environment_variables)
+        | contract(plan, provenance)
+        | {
+            "TRAINGATE_TRACKING_URI": stores.tracking_uri,
+            "TRAINGATE_RESULTS_URL": stores.results_url,
+        }
+    )
+
+
+def _verdict(plan: Plan, folder: RunFolder, watched: Watched) -> tuple[str, dict[str, Any]]:
+    """The last state of a run, with its reason unless all is well."""
+    if watched.timed_out:
+        asked = f"{plan.job.timeout_seconds} s (limits.timeout)"
+        return "Failed", {"reason": f"{TIMED_OUT} after {asked}", "kind": "timeout"}
+    if watched.stopped_by is not None:
+        return "Canceled", {"reason": f"stopped by {watched.stopped_by.name}"}
+    failure = first_failure(watched.ended, folder.failures, folder.path / "user_logs")
+    if failure is not None:
+        told = {"reason": str(failure), "kind": failure.kind, "failure": asdict(failure)}
+        return "Failed", told
+    complaint = _complaint(folder)
+    return ("Failed", {"reason": complaint, "kind": "code"}) if complaint else ("Completed", {})
+
+
+def _complaint(folder: RunFolder) -> str | None:
+    """What is wrong with the outcome of a run whose ranks all ended well."""
+    text = folder.outcome_text()
+    if text is None:
+        return "every rank exited with status 0, but rank zero wrote no outcome file"
+    try:
+        outcome = read_outcome(text)
+    except UnusableOutcome as error:
+        return str(error)
+    if outcome.status != "succeeded":
+        return f"its outcome says: {outcome.failure.error if outcome.failure else outcome.status}"
+    return None

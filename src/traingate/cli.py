@@ -1,0 +1,64 @@
+"""The command line: the only place that reads argv and the environment, prints and exits."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from traingate.errors import TraingateError
+
+#: Each command lives in `traingate.commands.<name>` and is imported when it is asked for, so
+#: that `check` never pays for the others.
+COMMANDS = {
+    "check": "Find every mistake in requests, at its line.",
+    "plan": "Show what a request would run, and what it costs at most.",
+    "submit": "Run a request on the platform's backend.",
+    "status": "List runs, or show one.",
+    "card": "Print the card of a run.",
+    "image": "Pin the training image in job files.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"traingate.commands.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """The list in `--help`, without importing what it lists."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="traingate")
+def cli() -> None:
+    """Admit, check, run and report distributed training on Azure Machine Learning."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with the code that `traingate.errors` documents."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = cli.main(arguments, prog_name="traingate", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return 130
+    except TraingateError as error:
+        click.echo(f"traingate: {error}", err=True)
+        return error.exit_code
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,99 @@
+"""What every command starts from: the repository, the day, and the backend of its platform."""
+
+import os
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traingate import pipeline
+from traingate.backends.base import Backend
+from traingate.documents import git
+from traingate.documents.platform import Platform
+from traingate.documents.reading import Reading
+from traingate.documents.request import Request
+from traingate.errors import TraingateError, UsageProblem
+from traingate.findings import Finding, has_errors
+
+if TYPE_CHECKING:
+    from traingate.backends.local import LocalBackend
+
+
+def repository() -> Path:
+    """The top of the work tree that the command was called in."""
+    return git.root(Path.cwd())
+
+
+def today() -> date:
+    """The day a request is judged on; `TRAINGATE_TODAY` fixes it in tests."""
+    fixed = os.environ.get("TRAINGATE_TODAY")
+    return date.fromisoformat(fixed) if fixed else datetime.now(tz=UTC).date()
+
+
+def read(workloads: tuple[str, ...]) -> Reading:
+    """The requests of `workloads`, judged today."""
+    return pipeline.read(repository(), workloads, today())
+
+
+def clean_request(workload: str) -> Request:
+    """The one request of `workload`, without errors.
+
+    Raises:
+        UsageProblem: there is no such request.
+        Refused: it has errors, which are printed by the command that called.
+    """
+    top = repository()
+    if not any((top / path).exists() for path in _files(workload)):
+        raise UsageProblem(
+            f"There is no request `{workload}` here.",
+            todo=f"Write {' and '.join(_files(workload))}.",
+        )
+    reading = read((workload,))
+    findings = pipeline.check(reading)
+    if has_errors(findings):
+        raise Refused(findings)
+    return reading.requests[0]
+
+
+class Refused(TraingateError):
+    """A request with errors was asked to go on; `findings` are those of `traingate check`."""
+
+    exit_code = 1
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        told = "\n".join(str(finding) for finding in findings)
+        super().__init__(f"The request has errors:\n{told}\n", todo="Mend them, then repeat.")
+        self.findings = findings
+
+
+def backend(platform: Platform) -> Backend:
+    """The backend that platform.yml names, imported only now."""
+    if platform.backend == "local":
+        return local_backend(platform)
+    raise UsageProblem(
+        f"This version has no backend `{platform.backend}`.", todo="Set `backend: local`."
+    )
+
+
+def local_backend(platform: Platform) -> "LocalBackend":
+    """This machine, with the platform's local stores in place of the job's."""
+    from traingate.backends.local import LocalBackend, Stores  # noqa: PLC0415 - not for `check`
+
+    top = repository()
+    stores = Stores(
+        tracking_uri=_store(top, platform.tracking_uri),
+        results_url=_store(top, platform.results_url),
+    )
+    return LocalBackend(repository=top, stores=stores, out=sys.stdout)
+
+
+def _store(top: Path, location: str) -> str:
+    """A store's location, with an SQLite file named from the repository's top."""
+    head, slashes, path = location.partition(":///")
+    if head != "sqlite" or not slashes or path.startswith("/"):
+        return location
+    return f"{head}{slashes}{top / path}"
+
+
+def _files(workload: str) -> tuple[str, str]:
+    return f"admissions/{workload}.md", f"jobs/{workload}/job.yml"

@@ -1,0 +1,100 @@
+"""TG301 and TG302: what runs is what was reviewed."""
+
+import re
+from collections.abc import Iterator
+
+from traingate.documents.request import Request
+from traingate.findings import Location, Severity
+from traingate.rules.places import at_offset
+from traingate.rules.rule import Broken, rule
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_PLACEHOLDER = "sha256:" + "0" * 64
+_LATEST = re.compile(r"(?:@latest|labels/latest)\b")
+_MOST = 20
+
+
+@rule("TG301", "image-not-pinned", Severity.ERROR, binding=True)
+def image_not_pinned(request: Request) -> Iterator[Broken]:
+    """The image is named by its digest.
+
+    What it does: asks for `environment: {image: <name>@sha256:<64 hex digits>}`. A tag, a label
+    and a registered environment are refused: none shows which image would run. The all-zero
+    digest stands for "not built yet": a note, and an error with the backend azureml.
+
+    Why it is bad: a tag moves. The same commit would run other code tomorrow, and the model's
+    `code.image` could not be traced.
+
+    Example: `image: pytorch/pytorch:2.1`, `environment: azureml:pt-env@latest`.
+
+    Fix: `docker buildx imagetools inspect <image>` prints the digest.
+
+    Source: OCI image specification, "Digests"; Azure ML resolves labels when the job is sent.
+    """
+    job = request.job
+    if job is None:
+        return
+    environment, document = job.environment, job.document
+    if environment.image is None:
+        if environment.build_path is None:  # Then key-not-allowed judges it.
+            yield Broken(
+                at=document.at("environment"),
+                message="This environment does not say which image would run.",
+                fix="Write `environment: {image: <name>@sha256:<digest>}`.",
+            )
+    elif environment.digest is None or not _DIGEST.fullmatch(environment.digest):
+        yield Broken(
+            at=document.at("environment", "image"),
+            message=f"`{environment.image}` is not pinned by a digest of 64 hex digits.",
+            fix="Write `<name>@sha256:<digest>`; `docker buildx imagetools inspect` prints it.",
+        )
+    elif environment.digest == _PLACEHOLDER:
+        azure = request.context.platform.backend == "azureml"
+        yield Broken(
+            at=document.at("environment", "image"),
+            message="The digest is a placeholder: no image has been built yet.",
+            fix="Put in the digest the image workflow prints.",
+            severity=None if azure else Severity.NOTE,
+        )
+
+
+@rule("TG302", "latest-label", Severity.ERROR)
+def latest_label(request: Request) -> Iterator[Broken]:
+    """Nothing in the job is `@latest`.
+
+    What it does: finds `@latest` and `labels/latest` in every value but the environment, which
+    image-not-pinned judges.
+
+    Why it is bad: the data or model asset changes between the review and the run, and between a
+    run and its repetition; the digest is the same for other work.
+
+    Example: `path: azureml:cifar@latest`.
+
+    Fix: `path: azureml:cifar:4`.
+
+    Source: Azure ML, "Manage assets": labels move.
+    """
+    job = request.job
+    if job is None:
+        return
+    text, values = job.document.text, job.document.values
+    environment = values.get(("environment",))
+    found: dict[Location, str] = {}
+    for match in _LATEST.finditer(text):
+        inside = environment is not None and environment.start <= match.start() < environment.end
+        if not inside and _in_value(text, match.start()):
+            found[at_offset(job.file, text, match.start())] = match[0]
+            if len(found) == _MOST:
+                break
+    for at, label in found.items():
+        yield Broken(
+            at=at,
+            message=f"`{label}` names something else tomorrow.",
+            fix="Write the version.",
+        )
+
+
+def _in_value(text: str, offset: int) -> bool:
+    """Whether the character is not in a comment line or behind ` #`."""
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    return not line.lstrip().startswith("#") and " #" not in line

@@ -1,0 +1,97 @@
+"""TG303: no secret stands in a request."""
+
+import re
+from collections.abc import Iterator
+
+from traingate.documents.job import Job
+from traingate.documents.request import Request
+from traingate.findings import Severity
+from traingate.rules.places import at_offset
+from traingate.rules.rule import Broken, rule
+
+#: Shapes the issuers document; each is long or marked enough to be no ordinary word.
+_SHAPES = {
+    "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}",
+    "an Azure storage key": r"AccountKey=[A-Za-z0-9+/]{40,}={0,2}",
+    "a shared access signature": r"[?&;]sig=[A-Za-z0-9%+/]{30,}",
+    "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    "a Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
+    "an API key": r"(?<![\w-])sk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}",
+    "a Google API key": r"\bAIza[A-Za-z0-9_-]{35}",
+    "a Slack token": r"(?<![\w-])xox[abprs]-[A-Za-z0-9-]{20,}",
+    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "a JSON web token": r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
+    "a password in an address": r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@'\"$<{]{1,64}:[^/\s:@'\"$<{]{1,128}@",
+}
+_TOKEN = re.compile("|".join(f"({shape})" for shape in _SHAPES.values()))
+_KINDS = tuple(_SHAPES)
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:PASSWORD|PASSWD|PWD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|ACCOUNT_?KEY|PRIVATE_?KEY"
+    r"|CREDENTIALS?|CONNECTION_?STRING|CONN_?STR|SAS|WANDB_KEY|SSH_KEY)(?:$|_)",
+    re.IGNORECASE,
+)
+#: Words after which a secret-named variable is about a secret rather than one.
+_ABOUT = re.compile(
+    r"_(?:NAME|FILE|PATH|URI|URL|ID|LENGTH|LEN|COUNT|LIMIT|PROCS|TYPE|TTL)$", re.IGNORECASE
+)
+#: Values that name a place or a switch instead of holding a secret.
+_NO_SECRET = re.compile(
+    r"keyvault://.*|\$\{?\{?.*|[./~].*|.*\.pub|\d{1,10}|true|false|yes|no|none|null|on|off|<.*>|",
+    re.IGNORECASE | re.DOTALL,
+)
+_MOST = 20
+
+
+@rule("TG303", "secret-in-request", Severity.ERROR, binding=True)
+def secret_in_request(request: Request) -> Iterator[Broken]:
+    """No secret is written into a job, an admission or a script.
+
+    What it does: looks for known shapes (GitHub, Azure storage keys and signatures, AWS, Hugging
+    Face, OpenAI-like keys, JWTs, private keys, passwords in addresses) in the job, the admission
+    and the request's scripts, and for variables named like a secret with a literal value.
+    `PRETOKEN_PROCS` and a public key's file name are none. The value is never repeated.
+
+    Why it is bad: it is in git for ever, in Azure ML's job record, and readable by everyone who
+    may see the workspace.
+
+    Example: `WANDB_API_KEY: 0123456789abcdef...`.
+
+    Fix: revoke it; then write `keyvault://<vault>/<secret>`, which rank zero resolves.
+
+    Source: GitHub, "Secret scanning patterns"; Azure storage's connection string format.
+    """
+    texts = dict(request.sources)
+    if request.job is not None:
+        texts[request.job.file] = request.job.document.text
+    if request.admission is not None:
+        texts[request.admission.file] = request.admission.document.text
+    for file, text in texts.items():
+        yield from _shapes(file, text)
+    if request.job is not None:
+        yield from _named(request.job)
+
+
+def _shapes(file: str, text: str) -> Iterator[Broken]:
+    for count, match in enumerate(_TOKEN.finditer(text)):
+        if count == _MOST:
+            return
+        kind = _KINDS[(match.lastindex or 1) - 1]
+        yield Broken(
+            at=at_offset(file, text, match.start()),
+            message=f"This looks like {kind}.",
+            fix="Revoke it, and write `keyvault://<vault>/<secret>` instead.",
+        )
+
+
+def _named(job: Job) -> Iterator[Broken]:
+    for name, value in job.environment_variables.items():
+        if not _SECRET_NAME.search(name) or _ABOUT.search(name):
+            continue
+        if _NO_SECRET.fullmatch(value.strip()) or _TOKEN.search(value):
+            continue
+        yield Broken(
+            at=job.document.at("environment_variables", name),
+            message=f"{name} holds a literal value.",
+            fix="Write `keyvault://<vault>/<secret>` instead, and revoke it if it was real.",
+        )
