@@ -27,6 +27,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "azureml")]
 from azure.ai.ml import MLClient, load_job  # noqa: E402 - found, and silent, by the lines above
 from azureml_fake import Fake, running  # noqa: E402 - as above
 from azureml_fake.scene import JOB, PLATFORM, PROVENANCE, Scene, StaticCredential  # noqa: E402
+
 from traingate.documents.platform import Azure  # noqa: E402 - as above
 
 

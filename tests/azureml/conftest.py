@@ -15,8 +15,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import azure.ai.ml  # noqa: F401 - imported here so that the warning comes here
 
-from azureml_fake import Fake, running  # noqa: E402 - found by the line above
-from azureml_fake.scene import Scene  # noqa: E402 - as above
+from azureml_fake import Fake, running
+from azureml_fake.scene import Scene
 
 if TYPE_CHECKING:
     from traingate.backends.azureml.backend import AzureMLBackend

@@ -15,6 +15,7 @@ from azure.storage.blob import BlobServiceClient, ContainerSasPermissions, gener
 from azureml_fake import Fake
 from azureml_fake.scene import PROVENANCE, Scene
 from azureml_fake.state import jwt
+
 from traingate.backends.azureml.backend import AzureMLBackend
 
 ACCOUNT = "devstoreaccount1"

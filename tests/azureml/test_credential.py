@@ -7,6 +7,7 @@ from azure.identity import AzureCliCredential
 from azureml_fake import Fake, Fault
 from azureml_fake.scene import PLATFORM, PROVENANCE, Scene
 from azureml_fake.state import SUBJECT
+
 from traingate.backends.azureml import credential as module
 from traingate.backends.azureml.backend import connect
 from traingate.backends.azureml.credential import PersonalCredential, WorkflowCredential, credential
@@ -102,13 +103,13 @@ def test_a_job_without_id_token_permission_is_told_so(
 
 def test_a_github_that_says_no_is_told_so(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "stale")
-    with pytest.raises(TraingateError, match="no identity token .HTTP 401"):
+    with pytest.raises(TraingateError, match=r"no identity token .HTTP 401"):
         credential(AZURE, "submitter", os.environ).get_token(SCOPE)
 
 
 def test_a_github_that_stays_away_is_told_so(fake: Fake) -> None:
     fake.faults = [Fault(at="GET github", kind="drop", times=99)]
-    with pytest.raises(TraingateError, match="did not answer .*4 attempts"):
+    with pytest.raises(TraingateError, match=r"did not answer .*4 attempts"):
         credential(AZURE, "submitter", os.environ).get_token(SCOPE)
 
 
@@ -128,7 +129,7 @@ def test_on_a_laptop_it_is_the_azure_cli(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_laptop_without_sign_in_is_told_to_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.shutil, "which", lambda _: "/usr/bin/az")
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(TraingateError, match="not signed in to Azure.*az login"):
+    with pytest.raises(TraingateError, match=r"not signed in to Azure.*az login"):
         credential(AZURE, "submitter", {}).get_token(SCOPE)
 
 

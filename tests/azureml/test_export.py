@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from azureml_fake import Fake
 from azureml_fake.scene import FILES, PROVENANCE, Scene
+
 from traingate.backends.azureml.backend import AzureMLBackend
 from traingate.backends.azureml.export import exported
 from traingate.errors import Refusal, TraingateError
@@ -71,7 +72,7 @@ def test_a_file_that_changed_after_the_plan_is_not_sent(
 ) -> None:
     plan = scene.plan()
     scene.write("jobs/seg/src/train.py", "print('other')\n")
-    with pytest.raises(TraingateError, match="train.py changed while it was being submitted"):
+    with pytest.raises(TraingateError, match=r"train.py changed while it was being submitted"):
         backend.submit(plan, PROVENANCE)
     assert fake.writes == []
 
@@ -96,7 +97,7 @@ def test_an_input_that_git_does_not_know_is_refused(
     backend: AzureMLBackend, fake: Fake, scene: Scene
 ) -> None:
     scene = scene.with_job(inputs={"data": {"type": "uri_file", "path": "./gone.csv"}, "lr": 1})
-    with pytest.raises(Refusal, match="Input 'data' names jobs/seg/gone.csv"):
+    with pytest.raises(Refusal, match=r"Input 'data' names jobs/seg/gone.csv"):
         backend.submit(scene.plan(), PROVENANCE)
 
 

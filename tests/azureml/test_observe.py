@@ -3,6 +3,7 @@
 import pytest
 from azureml_fake import Fake
 from azureml_fake.scene import PROVENANCE, Scene
+
 from traingate.backends.azureml.backend import AzureMLBackend
 from traingate.backends.azureml.observe import MOST_OUTCOME_BYTES
 from traingate.errors import TraingateError, UsageProblem
@@ -87,7 +88,7 @@ def test_the_place_the_service_names_is_the_one_that_is_read(
     ("size", "is_read"), [(MOST_OUTCOME_BYTES, True), (MOST_OUTCOME_BYTES + 1, False)]
 )
 def test_an_outcome_beyond_the_limit_is_none(
-    backend: AzureMLBackend, fake: Fake, run: str, size: int, is_read: bool
+    backend: AzureMLBackend, fake: Fake, run: str, *, size: int, is_read: bool
 ) -> None:
     fake.state.states[run] = ["Completed"]
     leave_outcome(fake, run, b" " * size)

@@ -4,6 +4,7 @@ import pytest
 from azureml_fake import Fake
 from azureml_fake.scene import PROVENANCE, Scene
 from azureml_fake.state import cluster, usage
+
 from traingate.backends.azureml.backend import UNKNOWN_CODE, AzureMLBackend
 from traingate.errors import Refusal
 

@@ -171,6 +171,7 @@ def done(state: State, match: Any, seen: Seen) -> Answer:
 _SUBSCRIPTION = r"/subscriptions/s1"
 _PROVIDER = r"/providers/Microsoft\.MachineLearningServices"
 _WORKSPACE = rf"(?P<arm>{_SUBSCRIPTION}/resourceGroups/rg1{_PROVIDER}/workspaces/ws1)"
+_VERSION = rf"{_WORKSPACE}/(?P<kind>codes|environments)/(?P<name>[^/]+)/versions/(?P<version>[^/]+)"
 _LOCATION = rf"{_SUBSCRIPTION}{_PROVIDER}/locations/westeurope"
 
 ROUTES: tuple[Route, ...] = (
@@ -181,8 +182,8 @@ ROUTES: tuple[Route, ...] = (
     ("POST", rf"{_WORKSPACE}/jobs/(?P<name>[^/]+)/cancel", job_cancel),
     ("GET", rf"{_WORKSPACE}/codes/(?P<name>[^/]+)/versions", code_list),
     ("POST", rf"{_WORKSPACE}/codes/(?P<name>[^/]+)/versions/1/startPendingUpload", code_upload),
-    ("GET", rf"{_WORKSPACE}/(?P<kind>codes|environments)/(?P<name>[^/]+)/versions/(?P<version>[^/]+)", version_get),
-    ("PUT", rf"{_WORKSPACE}/(?P<kind>codes|environments)/(?P<name>[^/]+)/versions/(?P<version>[^/]+)", version_put),
+    ("GET", _VERSION, version_get),
+    ("PUT", _VERSION, version_put),
     ("GET", rf"{_WORKSPACE}/computes/(?P<name>[^/]+)", compute),
     ("GET", rf"{_WORKSPACE}/datastores/(?P<name>[^/]+)", datastore),
     ("GET", rf"{_LOCATION}/vmSizes", sizes),

@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 from xml.sax.saxutils import escape
 
 from azureml_fake.state import Answer, Route, Seen, State, jwt, refused
+from traingate.backends.azureml.github_token import claims_of
 
 _BLOB_HEADERS = {
     "x-ms-version": "2021-08-06",
@@ -56,7 +57,10 @@ def _listing(state: State, container: str, prefix: str) -> Answer:
         for name in found
         if name.startswith(prefix)
     )
-    text = f"<?xml version='1.0' encoding='utf-8'?><EnumerationResults><Blobs>{blobs}</Blobs><NextMarker/></EnumerationResults>"
+    text = (
+        "<?xml version='1.0' encoding='utf-8'?>"
+        f"<EnumerationResults><Blobs>{blobs}</Blobs><NextMarker/></EnumerationResults>"
+    )
     return Answer(raw=text.encode(), headers=_BLOB_HEADERS | {"Content-Type": "application/xml"})
 
 
@@ -84,8 +88,6 @@ def details(state: State, match: Any, seen: Seen) -> Answer:
 
 def entra(state: State, match: Any, seen: Seen) -> Answer:
     """Federation: the assertion's subject must be the credential's, and it must be fresh."""
-    from traingate.backends.azureml.github_token import claims_of  # noqa: PLC0415 - the same decoder
-
     form = {key: values[0] for key, values in parse_qs(seen.body.decode()).items()}
     claims = claims_of(form["client_assertion"])
     assert claims is not None

@@ -10,30 +10,52 @@ from typing import Any
 from azureml_fake.server import Fake
 
 _MODES = {
-    "ReadOnlyMount": "ro_mount", "ReadWriteMount": "rw_mount", "Download": "download",
-    "Upload": "upload", "Direct": "direct", "EvalMount": "eval_mount",
+    "ReadOnlyMount": "ro_mount",
+    "ReadWriteMount": "rw_mount",
+    "Download": "download",
+    "Upload": "upload",
+    "Direct": "direct",
+    "EvalMount": "eval_mount",
     "EvalDownload": "eval_download",
-}  # fmt: skip
+}
 _DISTRIBUTIONS = {
-    "distributionType": "type", "processCountPerInstance": "process_count_per_instance",
-    "workerCount": "worker_count", "parameterServerCount": "parameter_server_count",
-    "port": "port", "address": "address", "includeDashboard": "include_dashboard",
-    "dashboardPort": "dashboard_port", "headNodeAdditionalArgs": "head_node_additional_args",
+    "distributionType": "type",
+    "processCountPerInstance": "process_count_per_instance",
+    "workerCount": "worker_count",
+    "parameterServerCount": "parameter_server_count",
+    "port": "port",
+    "address": "address",
+    "includeDashboard": "include_dashboard",
+    "dashboardPort": "dashboard_port",
+    "headNodeAdditionalArgs": "head_node_additional_args",
     "workerNodeAdditionalArgs": "worker_node_additional_args",
-}  # fmt: skip
+}
 _RESOURCES = {
-    "instanceCount": "instance_count", "instanceType": "instance_type", "shmSize": "shm_size",
-    "locations": "locations", "maxInstanceCount": "max_instance_count",
-    "dockerArgs": "docker_args", "properties": "properties",
-}  # fmt: skip
+    "instanceCount": "instance_count",
+    "instanceType": "instance_type",
+    "shmSize": "shm_size",
+    "locations": "locations",
+    "maxInstanceCount": "max_instance_count",
+    "dockerArgs": "docker_args",
+    "properties": "properties",
+}
 _IDENTITIES = {"Managed": "managed", "UserIdentity": "user_identity", "AMLToken": "aml_token"}
-_SERVICES = {"TensorBoard": "tensor_board", "SSH": "ssh", "JupyterLab": "jupyter_lab", "VSCode": "vs_code"}  # fmt: skip
+_SERVICES = {
+    "TensorBoard": "tensor_board",
+    "SSH": "ssh",
+    "JupyterLab": "jupyter_lab",
+    "VSCode": "vs_code",
+}
 _PRIORITIES = {1: "low", 2: "medium", 3: "high"}
 _PLAIN = {
-    "command": "command", "displayName": "display_name", "experimentName": "experiment_name",
-    "description": "description", "tags": "tags", "properties": "properties",
+    "command": "command",
+    "displayName": "display_name",
+    "experimentName": "experiment_name",
+    "description": "description",
+    "tags": "tags",
+    "properties": "properties",
     "environmentVariables": "environment_variables",
-}  # fmt: skip
+}
 
 
 def job_file(body: dict[str, Any], fake: Fake) -> dict[str, Any]:
@@ -43,14 +65,18 @@ def job_file(body: dict[str, Any], fake: Fake) -> dict[str, Any]:
     assert rest.pop("isArchived") is False
     read: dict[str, Any] = {yaml: rest.pop(key) for key, yaml in _PLAIN.items() if key in rest}
     readers = {
-        "codeId": ("code", _asset), "computeId": ("compute", _last), "limits": ("limits", _limits),
+        "codeId": ("code", _asset),
+        "computeId": ("compute", _last),
+        "limits": ("limits", _limits),
         "environmentId": ("environment", lambda value: _environment(value, fake)),
-        "distribution": ("distribution", _distribution), "resources": ("resources", _resources),
-        "identity": ("identity", _identity), "queueSettings": ("queue_settings", _queue),
+        "distribution": ("distribution", _distribution),
+        "resources": ("resources", _resources),
+        "identity": ("identity", _identity),
+        "queueSettings": ("queue_settings", _queue),
         "inputs": ("inputs", lambda value: {k: _input(v) for k, v in value.items()}),
         "outputs": ("outputs", lambda value: {k: _output(v) for k, v in value.items()}),
         "services": ("services", lambda value: {k: _service(v) for k, v in value.items()}),
-    }  # fmt: skip
+    }
     for key, (yaml, reader) in readers.items():
         if rest.get(key) not in (None, {}):
             read[yaml] = reader(rest.pop(key))
@@ -89,7 +115,8 @@ def _limits(value: dict[str, Any]) -> dict[str, Any]:
     assert match is not None
     assert not value
     units = (86400, 3600, 60, 1)
-    return {"timeout": sum(int(n or 0) * unit for n, unit in zip(match.groups(), units, strict=True))}  # fmt: skip
+    parts = zip(match.groups(), units, strict=True)
+    return {"timeout": sum(int(number or 0) * unit for number, unit in parts)}
 
 
 def _distribution(value: dict[str, Any]) -> dict[str, Any]:

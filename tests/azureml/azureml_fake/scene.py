@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from azure.core.credentials import AccessToken
+
 from azureml_fake.server import Fake
 from azureml_fake.state import jwt
 from traingate.backends.azureml.workspace import Workspace
@@ -120,7 +121,7 @@ class Scene:
         return plan(reading.requests[0])
 
     def backend(self, fake: Fake, credential: Any = None, **settings: Any) -> "AzureMLBackend":
-        from traingate.backends.azureml.backend import AzureMLBackend  # noqa: PLC0415 - needs the fake's environment
+        from traingate.backends.azureml.backend import AzureMLBackend
 
         workspace = Workspace(
             azure=Azure(**PLATFORM["azure"]),

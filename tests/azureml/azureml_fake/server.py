@@ -155,7 +155,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(answer.payload)
 
-    do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = do_HEAD = _handle
+    def __getattr__(self, name: str) -> Any:
+        """Every method is handled alike; the base class looks for `do_GET` and so on."""
+        if name.startswith("do_"):
+            return self._handle
+        raise AttributeError(name)
 
 
 class _Server(ThreadingHTTPServer):

@@ -10,9 +10,14 @@ from typing import Any
 SUBJECT = "repo:contoso@5544123/training@821093847:environment:azureml"
 
 SIZES = [
-    {"name": "Standard_NC48ads_A100_v4", "family": "standardNCADSA100v4Family", "vCPUs": 48, "gpus": 2},
+    {
+        "name": "Standard_NC48ads_A100_v4",
+        "family": "standardNCADSA100v4Family",
+        "vCPUs": 48,
+        "gpus": 2,
+    },
     {"name": "Standard_DS3_v2", "family": "standardDSv2Family", "vCPUs": 4, "gpus": 0},
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +82,13 @@ def usage(name: str, used: int, limit: int, scope: str = "") -> dict[str, Any]:
 def cluster(**changes: Any) -> dict[str, Any]:
     """An AmlCompute as Terraform makes it; `changes` are the drift."""
     about = {
-        "vmSize": "STANDARD_NC48ADS_A100_V4", "vmPriority": "Dedicated", "minNodeCount": 0,
-        "maxNodeCount": 2, "nodeIdleTimeBeforeScaleDown": "PT300S", "computeType": "AmlCompute",
-    } | changes  # fmt: skip
+        "vmSize": "STANDARD_NC48ADS_A100_V4",
+        "vmPriority": "Dedicated",
+        "minNodeCount": 0,
+        "maxNodeCount": 2,
+        "nodeIdleTimeBeforeScaleDown": "PT300S",
+        "computeType": "AmlCompute",
+    } | changes
     scale = {k: about[k] for k in ("minNodeCount", "maxNodeCount", "nodeIdleTimeBeforeScaleDown")}
     inner = {"osType": "Linux", "vmSize": about["vmSize"], "vmPriority": about["vmPriority"]}
     return {
@@ -110,17 +119,25 @@ class State:
     blobs: dict[str, bytes] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     computes: dict[str, dict[str, Any]] = field(
-        default_factory=lambda: {"gpu-cluster": cluster(), "spot-cluster": cluster(vmPriority="LowPriority")}
-    )  # fmt: skip
+        default_factory=lambda: {
+            "gpu-cluster": cluster(),
+            "spot-cluster": cluster(vmPriority="LowPriority"),
+        }
+    )
     usages: list[dict[str, Any]] = field(
         default_factory=lambda: [
             usage("Total Cluster Dedicated Regional vCPUs", 0, 500),
             usage("Standard NCADSA100v4 Family Cluster Dedicated vCPUs", 0, 96),
-            usage("Standard NCADSA100v4 Family Cluster Dedicated vCPUs", 0, 1, "/resourceGroups/r/x/workspaces/o"),
+            usage(
+                "Standard NCADSA100v4 Family Cluster Dedicated vCPUs",
+                0,
+                1,
+                "/resourceGroups/r/x/workspaces/o",
+            ),
             usage("Total Cluster LowPriority Regional vCPUs", 0, 96),
             usage("Standard NCADSA100v4 Family Cluster LowPriority vCPUs", 0, -1),
         ]
-    )  # fmt: skip
+    )
     #: Job name to the states its next reads show, one a read; the last one stays.
     states: dict[str, list[str]] = field(default_factory=dict)
     errors: dict[str, dict[str, Any]] = field(default_factory=dict)
