@@ -154,6 +154,16 @@ def test_a_tag_longer_than_the_service_keeps_is_refused(
         backend.submit(scene.plan(), PROVENANCE)
 
 
+def test_a_key_that_the_sdk_would_drop_is_refused(
+    backend: AzureMLBackend, fake: Fake, scene: Scene
+) -> None:
+    resources = {"instance_count": 2, "docker_args": ["--ipc=host"], "locations": ["westeurope"]}
+    scene = scene.with_job(resources=resources)
+    with pytest.raises(Refusal, match="would drop resources.locations"):
+        backend.submit(scene.plan(), PROVENANCE)
+    assert fake.writes == []
+
+
 def test_a_workspace_that_is_not_there_does_not_read_as_no_job(
     backend: AzureMLBackend, fake: Fake, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,7 @@ def body(plan: Plan, provenance: Provenance) -> dict[str, Any]:
     """The job file with the additions, as a job file.
 
     Raises:
-        Refusal: tags or properties exceed what the service keeps.
+        Refusal: tags or properties exceed what the service keeps, or a key would not reach it.
     """
     job: dict[str, Any] = dict(plan.payload)
     for key, value in additions(plan, provenance).items():
@@ -75,6 +75,7 @@ def body(plan: Plan, provenance: Provenance) -> dict[str, Any]:
     job.setdefault("experiment_name", plan.workload)
     for key in ("tags", "properties"):
         _within_limits(key, job[key])
+    _refuse_what_would_be_lost(job)
     return job
 
 
@@ -120,6 +121,17 @@ def _about(plan: Plan, provenance: Provenance) -> dict[str, str]:
         "cost_ceiling_usd": f"{plan.cost.usd:.2f}" if plan.cost else None,
     }
     return {f"traingate.{name}": value for name, value in known.items() if value is not None}
+
+
+def _refuse_what_would_be_lost(job: Mapping[str, Any]) -> None:
+    """With `docker_args` as a list azure-ai-ml 1.35.2 sends neither of two other keys."""
+    resources = job.get("resources") or {}
+    lost = [key for key in ("locations", "max_instance_count") if resources.get(key) is not None]
+    if isinstance(resources.get("docker_args"), list) and lost:
+        raise Refusal(
+            f"azure-ai-ml would drop resources.{lost[0]}, because docker_args is a list.",
+            todo="Write docker_args as one string.",
+        )
 
 
 def _within_limits(kind: str, entries: Mapping[str, str | None]) -> None:
