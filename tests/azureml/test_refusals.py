@@ -159,7 +159,7 @@ def test_a_key_that_the_sdk_would_drop_is_refused(
 ) -> None:
     resources = {"instance_count": 2, "docker_args": ["--ipc=host"], "locations": ["westeurope"]}
     scene = scene.with_job(resources=resources)
-    with pytest.raises(Refusal, match="would drop resources.locations"):
+    with pytest.raises(Refusal, match=r"would drop resources\.locations"):
         backend.submit(scene.plan(), PROVENANCE)
     assert fake.writes == []
 
