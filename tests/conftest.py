@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from traingate import cli
 
+SOURCES = Path(__file__).resolve().parents[1] / "src"
+
 PLATFORM = """\
 backend: local
 single_node:
@@ -121,6 +123,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     (path / ".gitignore").write_text(".traingate/\n", encoding="utf-8")
     (path / "platform.yml").write_text(PLATFORM, encoding="utf-8")
     monkeypatch.chdir(path)
+    # Ranks run elsewhere: they find this checkout's packages, installed or not.
+    monkeypatch.setenv("PYTHONPATH", str(SOURCES))
     monkeypatch.setenv("TRAINGATE_TODAY", "2026-11-30")
     monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
     return Repository(path)

@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
     PREEMPTED = 75
 
 
-class TrainingProblem(Exception):  # noqa: N818 - a problem is the reader's, the error is how it arrives
+class TrainingProblem(Exception):
     """A reason to stop that we can name; its message ends with what to do about it."""
 
     exit_code = ExitCode.CODE

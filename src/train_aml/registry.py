@@ -71,7 +71,7 @@ class Registry:
                 ).version
         return Model(name=name, version=str(number), uri=f"models:/{name}/{number}")
 
-    def _find_model(self) -> Any | None:  # noqa: ANN401 - MLflow is untyped
+    def _find_model(self) -> Any | None:
         from mlflow.exceptions import MlflowException  # noqa: PLC0415 - off the critical path
 
         try:

@@ -207,7 +207,7 @@ class Session:
         """Mark the run as failed if its server answers in time; the failure itself matters more."""
 
         def close() -> None:
-            assert self._stores is not None  # noqa: S101 - checked before the thread starts
+            assert self._stores is not None
             # Whatever keeps the run from being closed must not hide why it failed.
             with contextlib.suppress(Exception):
                 stores = self._stores.result()

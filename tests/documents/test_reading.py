@@ -89,7 +89,7 @@ def test_bytes_about_to_be_written_take_the_files_place(repository):
     repository.request("", workload="probe")
     file = "admissions/probe.md"
     changed = (repository.path / file).read_bytes().replace(b"vision", b"speech")
-    reading = read_requests(repository.path, ("probe",), TODAY, {file: changed})
+    reading = read_requests(repository.path, ("probe",), TODAY, instead={file: changed})
     assert reading.requests[0].admission is not None
     assert reading.requests[0].admission.owner == "@contoso/speech"
     assert reading.requests[0].context.admissions[0].owner == "@contoso/speech"

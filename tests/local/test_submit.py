@@ -308,6 +308,40 @@ def test_the_snapshot_has_what_git_would_track_and_nothing_else(repository, trai
     assert "secret.txt" not in log_of_rank_zero(repository)
 
 
+def test_a_command_longer_than_an_argument_may_be_runs(repository, traingate):
+    repository.request(WELL, command=f"{'true && ' * 20_000}python train.py")
+
+    assert traingate("submit", "probe").exit_code == 0
+
+
+def test_what_a_shell_ran_may_finish_its_checkpoint_after_sigterm(repository):
+    script = (
+        "import pathlib, signal, sys, time\n"
+        "def checkpoint(*_):\n"
+        "    time.sleep(0.5); pathlib.Path('outputs/checkpoint').touch(); sys.exit(75)\n"
+        "signal.signal(signal.SIGTERM, checkpoint)\n"
+        "print('started', flush=True)\ntime.sleep(60)\n"
+    )
+    repository.request(script, processes=None, command="python train.py && echo done")
+    running = start(repository, "submit", "probe")
+    wait_for(lambda: "started" in log_of_rank_zero(repository))
+
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=30)
+
+    assert (repository.runs()[0] / "outputs" / "checkpoint").exists()
+    assert processes_of(repository) == []
+
+
+def test_the_whole_log_is_shown_to_its_last_line(repository, traingate):
+    script = OUTCOME + (
+        "[print('x' * 99) for _ in range(2000)]\nsucceed()\nprint('the end', end='')\n"
+    )
+    repository.request(script, processes=None)
+
+    assert "the end" in traingate("submit", "probe").output
+
+
 def test_a_link_out_of_the_folder_is_refused(repository, traingate):
     repository.request(WELL)
     (repository.path / "jobs/probe/src/passwd").symlink_to("/etc/passwd")

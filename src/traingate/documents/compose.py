@@ -6,7 +6,7 @@ An alias becomes the very node it names: the tree stays as small as the file.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
 

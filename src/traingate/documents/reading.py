@@ -39,8 +39,9 @@ Read = tuple[T | None, tuple[Finding, ...]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """The requests asked for, and the findings of files that could not be understood."""
+    """The requests asked for, their context, and the findings of files not understood."""
 
+    context: Context
     requests: tuple[Request, ...]
     findings: tuple[Finding, ...]
 
@@ -73,7 +74,9 @@ def read_requests(
     repository: Path,
     workloads: tuple[str, ...],
     today: date,
+    *,
     instead: Mapping[str, bytes] | None = None,
+    policy: Platform | None = None,
 ) -> Reading:
     """Read the requests of `workloads` in the work tree at `repository`.
 
@@ -82,6 +85,8 @@ def read_requests(
         workloads: the slugs asked for.
         today: the day the requests are judged on.
         instead: by path, the bytes of files that are about to be written (`check --diff`).
+        policy: judges the requests in place of the work tree's own, because a pull request must
+            not bring the rules it is held against.
 
     Raises:
         TraingateError: there is no readable platform.yml, without which nothing can be judged.
@@ -89,9 +94,10 @@ def read_requests(
     files = Files(root=repository, instead=instead or {})
     names = files.below("admissions", ".md")
     admissions = {file: _file(files, file, read_admission) for file in names}
-    context = _context(files, workloads, today, admissions)
+    context = _context(files, workloads, today, admissions, policy or _platform(files))
     readings = [_request(files, workload, context, admissions) for workload in workloads]
     return Reading(
+        context=context,
         requests=tuple(request for request, _ in readings),
         findings=tuple(finding for _, findings in readings for finding in findings),
     )
@@ -134,17 +140,19 @@ def _context(
     workloads: tuple[str, ...],
     today: date,
     admissions: Mapping[str, Read[Admission]],
+    policy: Platform,
 ) -> Context:
     tree = git.work_tree(files.root, "jobs", "admissions")
     return Context(
         repository=git.repository_name(files.root),
         today=today,
-        platform=_platform(files),
+        platform=policy,
         tree=tree,
         admissions=tuple(one for one, _ in admissions.values() if one is not None),
         terraform={
             file: (files.read(file)[0] or b"").decode(errors="replace")
-            for file in files.below("infra", ".tf")
+            for ending in (".tf", ".tf.json")
+            for file in files.below("infra", ending)
         },
         sources=read_sources(files.root, tree, workloads),
     )

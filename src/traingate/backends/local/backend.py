@@ -87,7 +87,7 @@ class LocalBackend:
             run_name=run_name,
             state=state,
             reason=reason,
-            outcome=_text(folder.outcome) if is_over else None,
+            outcome=folder.outcome_text() if is_over else None,
             started_at=started[-1].at if started else None,
             finished_at=last.at if is_over else None,
             url=str(folder.path),
@@ -113,10 +113,3 @@ def _facts(plan: Plan, provenance: Provenance) -> dict[str, Any]:
         "topology": asdict(plan.topology),
         "cost": asdict(plan.cost) if plan.cost else None,
     }
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return None

@@ -11,6 +11,13 @@ from traingate.backends.local.processes import Ended
 #: What a training process says by its exit status; anything else is the code's own failure.
 KINDS = {65: "data", 69: "platform", 75: "preempted"}
 _TRACEBACK_LINES = 60
+#: How much of a log's end is searched for a traceback.
+_TAIL_BYTES = 1 << 18
+#: Signals that end a rank from outside or from below: causes, hardly ever consequences (SIGABRT
+#: is left out, because a runtime aborts when its peers are gone).
+_CAUSES = frozenset({-Signals.SIGKILL, -Signals.SIGSEGV, -Signals.SIGBUS, -Signals.SIGILL})
+#: Its peers may notice a killed rank, and write that down, before we are told of its end.
+_NOTICED_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,13 +43,13 @@ def first_failure(ended: tuple[Ended, ...], failures: Path, logs: Path) -> Failu
     """The rank that failed first, or None when every rank that ended by itself ended well.
 
     A rank that raises writes `failures/<rank>.json` at that moment, even if it takes long to
-    end; a rank that was killed writes nothing, so the moment of its end stands for it.
+    end. A rank that was killed writes nothing, so the moment of its end stands for it.
     """
     fallen = [(one, _told(failures / f"{one.rank.rank}.json")) for one in ended]
     causes = [(one, told) for one, told in fallen if one.failed_by_itself or told]
     if not causes:
         return None
-    one, told = min(causes, key=lambda pair: pair[1].get("time_unix_seconds", pair[0].at))
+    one, told = min(causes, key=lambda cause: _moment(*cause))
     log = logs / f"std_log_process_{one.rank.rank}.txt"
     return Failure(
         rank=one.rank.rank,
@@ -54,6 +61,13 @@ def first_failure(ended: tuple[Ended, ...], failures: Path, logs: Path) -> Failu
         traceback=told.get("traceback") or _last_traceback(log),
         log=str(log),
     )
+
+
+def _moment(ended: Ended, told: dict[str, Any]) -> float:
+    if not told and ended.status in _CAUSES:
+        return ended.at - _NOTICED_SECONDS
+    moment: float = told.get("time_unix_seconds", ended.at)
+    return moment
 
 
 def _told(path: Path) -> dict[str, Any]:
@@ -71,7 +85,9 @@ def _ending(status: int) -> str:
 
 
 def _last_traceback(log: Path) -> str | None:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+        lines = file.read().decode(errors="replace").splitlines()
     starts = [n for n, line in enumerate(lines) if line.startswith("Traceback (most recent")]
     if not starts:
         return None

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from traingate.outcome import MAX_BYTES
+
 RUNS = Path(".traingate", "runs")
 
 
@@ -30,6 +32,10 @@ class RunFolder:
     """
 
     path: Path
+
+    @property
+    def repository(self) -> Path:
+        return self.path.parents[len(RUNS.parts)]
 
     @property
     def code(self) -> Path:
@@ -54,6 +60,14 @@ class RunFolder:
     @property
     def card(self) -> Path:
         return self.path / "card.md"
+
+    def outcome_text(self) -> str | None:
+        """The outcome file's text, cut off just past the size it may have; None without one."""
+        try:
+            with self.outcome.open("rb") as file:
+                return file.read(MAX_BYTES + 1).decode(errors="replace")
+        except FileNotFoundError:
+            return None
 
     def log(self, rank: int) -> Path:
         return self.path / "user_logs" / f"std_log_process_{rank}.txt"

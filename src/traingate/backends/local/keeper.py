@@ -36,14 +36,15 @@ class Keeper:
         at: TracebackType | None,
     ) -> None:
         self._say("done")
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate()
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
+        # A keeper that was killed keeps nothing any more; the run itself goes on.
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
 
 
 def _watch() -> None:

@@ -15,11 +15,15 @@ from traingate.backends.local.keeper import Keeper
 from traingate.backends.local.ranks import Rank
 from traingate.backends.local.signals import Received
 
-#: After a first failure the other ranks get this long to tell their own side, so that the
-#: cause can be told from the consequence (a dead gloo peer is noticed within a second).
-FAILURE_GRACE_SECONDS = 1.0
-#: From SIGTERM to SIGKILL when a run is stopped from outside: time for a checkpoint.
+#: After a first failure the other ranks get this long to notice and to end by themselves, so
+#: that the cause can be told from its consequences and rank zero can say that the run failed.
+FAILURE_GRACE_SECONDS = 3.0
+#: From SIGTERM to SIGKILL: little for ranks that did not notice a peer's failure, and time for a
+#: checkpoint when the run is stopped from outside.
+STUCK_GRACE_SECONDS = 2.0
 STOP_GRACE_SECONDS = 10.0
+#: Linux takes no single argument longer than this (MAX_ARG_STRLEN, 32 pages).
+_LONGEST_ARGUMENT_BYTES = 131_071
 _POLL_SECONDS = 0.05
 
 
@@ -60,6 +64,7 @@ class Processes:
         self._ended: list[Ended] = []
         self._events: queue.Queue[Ended] = queue.Queue()
         self._stopped = False
+        self._kill_at = 0.0
 
     def start(
         self, rank: Rank, command: str, variables: Mapping[str, str], cwd: Path, log: Path
@@ -67,7 +72,7 @@ class Processes:
         """Start one rank through a shell, as Azure ML does, with both streams into `log`."""
         with log.open("ab") as stream:
             process = subprocess.Popen(
-                ["bash", "-c", command],
+                _shell(command, log.with_suffix(".sh")),
                 cwd=cwd,
                 env=dict(variables),
                 stdin=subprocess.DEVNULL,
@@ -100,7 +105,7 @@ class Processes:
             ended = self._next_end()
             if ended and ended.status != 0:
                 self._collect(time.monotonic() + FAILURE_GRACE_SECONDS)
-                self._stop(2.0, received)
+                self._stop(STUCK_GRACE_SECONDS, received)
             elif deadline is not None and time.monotonic() > deadline:
                 timed_out = True
                 self._stop(STOP_GRACE_SECONDS, received)
@@ -112,12 +117,16 @@ class Processes:
 
     def kill(self) -> None:
         """Kill what is left, at once."""
+        self._kill_at = 0.0
         for process in self._running.values():
             _signal_group(process.pid, signal.SIGKILL)
 
     def _wait(self, rank: Rank, process: subprocess.Popen[bytes]) -> None:
         status = process.wait()
         at = time.time()
+        # A shell falls to SIGTERM at once, and what it ran may still be at its checkpoint.
+        while self._stopped and time.monotonic() < self._kill_at and _is_alive(process.pid):
+            time.sleep(_POLL_SECONDS)
         # Whatever the rank has started and not waited for goes with it.
         _signal_group(process.pid, signal.SIGKILL)
         # bash reports a child's death by signal as 128 + its number.
@@ -138,15 +147,22 @@ class Processes:
             self._next_end()
 
     def _stop(self, grace_seconds: float, received: Received) -> None:
+        until = self._kill_at = time.monotonic() + grace_seconds
         self._stopped = True
         for process in self._running.values():
             _signal_group(process.pid, signal.SIGTERM)
-        until = time.monotonic() + grace_seconds
         while self._running and time.monotonic() < until and received.empty():
             self._next_end()
         self.kill()
         while self._running:
             self._next_end()
+
+
+def _shell(command: str, script: Path) -> list[str]:
+    if len(command.encode()) < _LONGEST_ARGUMENT_BYTES:
+        return ["bash", "-c", command]
+    script.write_text(command, encoding="utf-8")
+    return ["bash", str(script)]
 
 
 _SIGNAL_NUMBERS = frozenset(int(number) for number in signal.Signals)
@@ -155,3 +171,11 @@ _SIGNAL_NUMBERS = frozenset(int(number) for number in signal.Signals)
 def _signal_group(process_group: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process_group, number)
+
+
+def _is_alive(process_group: int) -> bool:
+    try:
+        os.killpg(process_group, 0)
+    except ProcessLookupError:
+        return False
+    return True

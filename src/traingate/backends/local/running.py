@@ -74,7 +74,7 @@ def _processes(
     out: TextIO,
     received: Received,
 ) -> Watched:
-    snapshot.take(folder.path.parents[2], plan, folder)
+    snapshot.take(folder.repository, plan, folder)
     for name in plan.job.outputs:
         (folder.outputs / name).mkdir(exist_ok=True)
     command, world = substitute(plan.job, folder), ranks(plan.topology)
@@ -134,10 +134,11 @@ def _verdict(plan: Plan, folder: RunFolder, watched: Watched) -> tuple[str, dict
 
 def _complaint(folder: RunFolder) -> str | None:
     """What is wrong with the outcome of a run whose ranks all ended well."""
-    try:
-        outcome = read_outcome(folder.outcome.read_text(encoding="utf-8", errors="replace"))
-    except FileNotFoundError:
+    text = folder.outcome_text()
+    if text is None:
         return "every rank exited with status 0, but rank zero wrote no outcome file"
+    try:
+        outcome = read_outcome(text)
     except UnusableOutcome as error:
         return str(error)
     if outcome.status != "succeeded":

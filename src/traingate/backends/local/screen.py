@@ -18,7 +18,7 @@ class Screen:
 
     def tick(self, running: int) -> None:
         """Show what rank zero wrote since the last call, and how many ranks still run."""
-        told = self._new_text()
+        told = self._new_text() if running else self._rest()
         seconds = int(time.monotonic() - self._started)
         progress = f"  {seconds} s, {running} of {self._processes} processes running"
         if told:
@@ -38,6 +38,14 @@ class Screen:
         whole = read[: read.rfind(b"\n") + 1] or (read if len(read) == _TAIL_BYTES else b"")
         self._offset += len(whole)
         return whole.decode(errors="replace")
+
+    def _rest(self) -> str:
+        """All that is left, an unfinished last line included."""
+        with self._log.open("rb") as log:
+            log.seek(self._offset)
+            rest = log.read()
+        self._offset += len(rest)
+        return rest.decode(errors="replace") + ("\n" if rest and rest[-1:] != b"\n" else "")
 
     def _clear(self) -> None:
         if self._progress:
