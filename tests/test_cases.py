@@ -81,7 +81,7 @@ def test_mending_once_is_enough_and_leaves_fewer_findings(folder: Path, tmp_path
         return (tmp_path / file).read_bytes()
 
     def find(texts: Mapping[str, bytes]) -> tuple[Finding, ...]:
-        return pipeline.check(read_requests(tmp_path, (WORKLOAD,), TODAY, texts))
+        return pipeline.check(read_requests(tmp_path, (WORKLOAD,), TODAY, instead=texts))
 
     changed = mended(read, find)
     assert bool(changed) == any(finding.edits for finding in before)
