@@ -9,8 +9,7 @@ import jsonschema
 import pytest
 from launching import DATA, DIGITS, ROOT, Launch, fault
 from mlflow import MlflowClient
-
-from train_aml.results import Results
+from stores import rows, tracked, versions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,27 +27,9 @@ def failed(run: Launch, started: list[Launch]) -> dict[str, object]:
     outcome = run.outcome()
     jsonschema.Draft202012Validator(SCHEMA).validate(outcome)
     assert outcome["status"] == "failed"
-    assert (versions(run), rows(run)) == (0, 0)
+    assert (versions(run), rows(run)) == ([], [])
     failure: dict[str, object] = outcome["failure"]
     return failure
-
-
-def versions(run: Launch) -> int:
-    return len(MlflowClient(run.tracking_uri).search_model_versions("name = 'digits-ddp'"))
-
-
-def rows(run: Launch) -> int:
-    results = Results(run.results_url)
-    found = len(results.rows(run.run))
-    results.close()
-    return found
-
-
-def status(run: Launch) -> str:
-    client = MlflowClient(run.tracking_uri)
-    experiment = client.get_experiment_by_name("digits-ddp")
-    (found,) = client.search_runs([experiment.experiment_id])
-    return str(found.info.status)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -67,7 +48,7 @@ def test_the_cause_reaches_every_rank(
     # The launcher looks for the earliest record; those who were only stopped wrote none.
     assert run.failure(rank)["error"] == "RuntimeError: planted"
     assert not run.failure_path(1 - rank).exists()
-    assert status(run) == "FAILED"
+    assert tracked(run).info.status == "FAILED"
 
 
 def test_the_cause_is_found_among_four_ranks(tmp_path: Path, started: list[Launch]):
@@ -94,7 +75,7 @@ def test_a_rank_that_is_gone_without_a_word_is_named(
     failure = run.outcome()["failure"]
     assert failure["rank"] == 1
     assert failure["error"].startswith("RankLost: rank 1 is gone without a word")
-    assert (versions(run), rows(run)) == (0, 0)
+    assert (versions(run), rows(run)) == ([], [])
 
 
 def test_a_killed_rank_zero_is_named_by_the_others(tmp_path: Path, started: list[Launch]):
@@ -140,24 +121,24 @@ def test_rank_zero_failing_before_registering(tmp_path: Path, started: list[Laun
     outcome = run.outcome()
     assert outcome["status"] == "failed"
     assert outcome["failure"]["error"] == "RuntimeError: planted"
-    assert (versions(run), rows(run), status(run)) == (0, 0, "FAILED")
+    assert (versions(run), rows(run), tracked(run).info.status) == ([], [], "FAILED")
 
     again = Launch(folder=tmp_path, run=run.run, arguments=(*DIGITS, "--epochs", "1"))
     started.append(again)
     assert again.run_to_end() == [0, 0], again.logs()
-    assert (versions(run), rows(run), status(run)) == (1, 1, "FINISHED")
+    assert (len(versions(run)), len(rows(run)), tracked(run).info.status) == (1, 1, "FINISHED")
 
 
 def test_another_workloads_model_is_refused_before_training(tmp_path: Path, started: list[Launch]):
     run = Launch(folder=tmp_path, run="thief-l1", processes=1)
-    client = MlflowClient(run.tracking_uri)
+    client = MlflowClient(run.tracking_uri, run.tracking_uri)
     client.create_registered_model("digits-ddp", tags={"traingate.workload": "segmentation"})
     started.append(run)
     assert run.run_to_end() == [69], run.logs()
     outcome = run.outcome()
     assert "was made by workload 'segmentation'" in outcome["failure"]["error"]
     assert outcome["curve"] == []
-    assert (versions(run), rows(run)) == (0, 0)
+    assert (versions(run), rows(run)) == ([], [])
 
     allowed = Launch(
         folder=tmp_path,
@@ -168,7 +149,7 @@ def test_another_workloads_model_is_refused_before_training(tmp_path: Path, star
     )
     started.append(allowed)
     assert allowed.run_to_end() == [0], allowed.logs()
-    assert versions(allowed) == 1
+    assert len(versions(allowed)) == 1
 
 
 def test_by_hand_without_a_contract(tmp_path: Path, started: list[Launch]):

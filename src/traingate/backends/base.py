@@ -27,12 +27,16 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Submission:
-    """A run that exists. `is_new` is False when it had been submitted before."""
+    """A run that exists. `is_new` is False when it had been submitted before.
+
+    `notes` are what the person who submits should know and nothing is refused for.
+    """
 
     run_name: str
     digest: str
     is_new: bool
     url: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,4 +83,8 @@ class Backend(Protocol):
 
     def cancel(self, run_name: str) -> None:
         """Ask for the run's end; a run that is over stays as it ended."""
+        ...
+
+    def run_names(self, workload: str | None) -> tuple[str, ...]:
+        """The runs it knows of one workload (or of all), oldest first."""
         ...

@@ -16,7 +16,8 @@ from traingate.errors import TraingateError, UsageProblem
 from traingate.findings import Finding, has_errors
 
 if TYPE_CHECKING:
-    from traingate.backends.local import LocalBackend
+    from traingate.backends.azureml.backend import AzureMLBackend
+    from traingate.backends.local import LocalBackend, Stores
 
 
 def repository() -> Path:
@@ -68,23 +69,43 @@ class Refused(TraingateError):
 
 def backend(platform: Platform) -> Backend:
     """The backend that platform.yml names, imported only now."""
-    if platform.backend == "local":
-        return local_backend(platform)
-    raise UsageProblem(
-        f"This version has no backend `{platform.backend}`.", todo="Set `backend: local`."
-    )
+    if platform.backend == "azureml":
+        return azureml_backend(platform)
+    return local_backend(platform)
+
+
+def azureml_backend(platform: Platform) -> "AzureMLBackend":
+    """The workspace that platform.yml names.
+
+    Raises:
+        TraingateError: the `azure` extra is not installed, or there is no identity to use.
+    """
+    try:
+        from traingate.backends.azureml.backend import connect  # noqa: PLC0415 - only when used
+    except ImportError as error:
+        raise TraingateError(
+            f"The Azure ML backend needs a package that is not here ({error.name}).",
+            todo="Install it: pip install 'traingate[azure]'.",
+        ) from error
+    return connect(platform, repository(), os.environ)
 
 
 def local_backend(platform: Platform) -> "LocalBackend":
     """This machine, with the platform's local stores in place of the job's."""
-    from traingate.backends.local import LocalBackend, Stores  # noqa: PLC0415 - not for `check`
+    from traingate.backends.local import LocalBackend  # noqa: PLC0415 - not for `check`
+
+    return LocalBackend(repository=repository(), stores=local_stores(platform), out=sys.stdout)
+
+
+def local_stores(platform: Platform) -> "Stores":
+    """The platform's local stores, wherever in the repository the command was called."""
+    from traingate.backends.local import Stores  # noqa: PLC0415 - not for `check`
 
     top = repository()
-    stores = Stores(
+    return Stores(
         tracking_uri=_store(top, platform.tracking_uri),
         results_url=_store(top, platform.results_url),
     )
-    return LocalBackend(repository=top, stores=stores, out=sys.stdout)
 
 
 def _store(top: Path, location: str) -> str:
