@@ -43,7 +43,7 @@ class Plan:
 
     @property
     def ranks(self) -> tuple[Rank, ...]:
-        """Every process with the variables Azure ML gives it."""
+        """The processes with the variables Azure ML gives each, at most 1,024 of them."""
         return ranks(self.topology)
 
     def run_name(self, origin: str) -> str:

@@ -3,25 +3,12 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from traingate.github.text import block, code
+
+__all__ = ["block", "code", "loss_chart", "table", "thinned"]
+
 #: Points of a chart: enough for its shape, few enough for GitHub to draw it.
 CHART_POINTS = 40
-
-
-def code(text: str) -> str:
-    """`text` as inline code, whatever backticks are in it, on one line."""
-    flat = " ".join(text.split())
-    longest = max((len(run) for run in re.findall(r"`+", flat)), default=0)
-    if not longest:
-        return f"`{flat}`"
-    fence = "`" * (longest + 1)
-    return f"{fence} {flat} {fence}"
-
-
-def block(text: str, language: str = "text") -> str:
-    """`text` as a fenced block that nothing inside can close."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
@@ -46,7 +33,7 @@ def loss_chart(curve: Sequence[tuple[int, float]]) -> str:
             f"    line [{', '.join(f'{loss:.4g}' for loss in losses)}]",
         ]
     )
-    return block(chart, "mermaid")
+    return block(chart, language="mermaid")
 
 
 def thinned(curve: Sequence[tuple[int, float]], most: int) -> tuple[tuple[int, float], ...]:
@@ -58,4 +45,5 @@ def thinned(curve: Sequence[tuple[int, float]], most: int) -> tuple[tuple[int, f
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    # A pipe behind an odd number of backslashes is escaped already.
+    return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", " ".join(text.split()))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-import requests
 from azure.core.pipeline.transport import RequestsTransport
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
+
+import requests
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 

@@ -1,0 +1,1 @@
+"""The pull-request loop: gate, admission at the merge, submission, report."""
