@@ -16,6 +16,7 @@ COMMANDS = {
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",
     "card": "Print the card of a run.",
+    "doctor": "Say what the live repository on GitHub lacks.",
     "gate": "In CI: assess the requests a pull request changes.",
     "admit": "In CI: submit what a merge or a dispatch admits.",
     "train": "In CI: train one admitted run on this machine.",

@@ -19,8 +19,10 @@ from traingate.github.events import Event, read_event
 from traingate.loop.history import History
 from traingate.loop.world import World
 
+_IN_WORKFLOW = "Run this command in the workflow that belongs to it."
 
-def variable(name: str) -> str:
+
+def variable(name: str, *, todo: str = _IN_WORKFLOW) -> str:
     """A variable the runner or the workflow sets.
 
     Raises:
@@ -28,9 +30,7 @@ def variable(name: str) -> str:
     """
     value = os.environ.get(name, "")
     if not value:
-        raise UsageProblem(
-            f"{name} is not set.", todo="Run this command in the workflow that belongs to it."
-        )
+        raise UsageProblem(f"{name} is not set.", todo=todo)
     return value
 
 
@@ -53,6 +53,19 @@ def github_world(repository: Path, *, branch: str, tip: str) -> World:
         clock=SystemClock(),
         run_url=f"{server}/{name}/actions/runs/{variable('GITHUB_RUN_ID')}",
         open_backend=open_backend,
+    )
+
+
+def client(repository: str) -> GitHub:
+    """GitHub outside a workflow too: github.com and the person's own GITHUB_TOKEN."""
+    api_url = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    return GitHub(
+        Endpoint(
+            api_url=api_url,
+            graphql_url=os.environ.get("GITHUB_GRAPHQL_URL", f"{api_url}/graphql"),
+            token=variable("GITHUB_TOKEN", todo="Set it, for example to `gh auth token`'s output."),
+            repository=repository,
+        )
     )
 
 
