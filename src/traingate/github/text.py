@@ -50,6 +50,23 @@ def plain(text: str, limit: int = 300) -> str:
     return line
 
 
+def prose(text: str, limit: int = 1_000) -> str:
+    """`plain`, but what stands between a pair of backticks stays a code span."""
+    parts = re.split(r"`([^`\n]+)`", visible(text))
+    made = [
+        code(part, limit) if index % 2 else _plain_around(part, limit)
+        for index, part in enumerate(parts)
+    ]
+    return "".join(made).strip()
+
+
+def _plain_around(part: str, limit: int) -> str:
+    """`plain`, with the blanks that separate it from the code spans beside it."""
+    before = " " if part[:1].isspace() else ""
+    after = " " if part[-1:].isspace() and part.strip() else ""
+    return f"{before}{plain(part, limit)}{after}"
+
+
 def code(text: str, limit: int = 300) -> str:
     """A code span; also fit for a table cell, where GitHub takes the backslash off the pipe."""
     line = _no_markers(_short(" ".join(visible(text).split()), limit)) or " "

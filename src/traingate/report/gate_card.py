@@ -6,7 +6,7 @@ from typing import Any
 from traingate.findings import Finding, Severity
 from traingate.github.body import LIMIT, Section, compose
 from traingate.github.markers import Marker
-from traingate.github.text import cell, code, plain
+from traingate.github.text import cell, code, prose
 from traingate.loop.gate import Assessment
 from traingate.plan import Plan
 from traingate.report import words
@@ -87,9 +87,9 @@ def _findings(findings: tuple[Finding, ...]) -> Section | None:
 
 
 def _finding(one: Finding) -> str:
-    fix = f" {plain(one.fix, 500)}" if one.fix else ""
+    fix = f" {prose(one.fix, 500)}" if one.fix else ""
     where, rule = code(str(one.location)), f"{one.rule} {one.name}"
-    return f"- **{one.severity}** {where}: {plain(one.message, 1_000)}{fix} {code(rule)}"
+    return f"- **{one.severity}** {where}: {prose(one.message, 1_000)}{fix} {code(rule)}"
 
 
 def _facts(of: Assessment, plan: Plan) -> Iterator[tuple[str, str]]:

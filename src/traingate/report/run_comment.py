@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from traingate.github.approvals import Reason
 from traingate.github.body import Section, compose
 from traingate.github.markers import Marker
-from traingate.github.text import code, plain
+from traingate.github.text import code, plain, prose
 from traingate.loop.record import LOST, SUBMITTED, SUBMITTING, WITHDRAWN, Record
 from traingate.report import words
 from traingate.report.markdown import table
@@ -28,7 +28,7 @@ def run_body(record: Record, *, now: float, pointer: str) -> str:
     head = f"### {sign} Run {code(record.run)} is {code(record.state)}"
     sections = [Section(head=head), Section(head=table(_facts(record, now)))]
     if record.reason:
-        sections.insert(1, Section(head=plain(record.reason, 2_000)))
+        sections.insert(1, Section(head=prose(record.reason, 2_000)))
     sections.append(Section(head=_next(record)))
     return compose(str(record.marker), sections, pointer=pointer)
 
@@ -40,7 +40,7 @@ def refusal_marker(workload: str) -> Marker:
 def refusal_body(workload: str, reasons: Sequence[Reason], *, pointer: str) -> str:
     """Why a merge submitted nothing for a workload, and what to do about each reason."""
     head = f"### 🚫 Nothing was submitted for {code(workload)}"
-    items = tuple(f"- {plain(one.problem, 1_000)} **{plain(one.todo, 500)}**" for one in reasons)
+    items = tuple(f"- {prose(one.problem, 1_000)} **{prose(one.todo, 500)}**" for one in reasons)
     tail = (
         "\nOnce that is done, an owner of the request can start it from the default branch: "
         f"*Actions*, *submit*, *Run workflow*, workload {code(workload)}."
