@@ -1,20 +1,14 @@
 """traingate.image and `traingate image set`: one reference changes, every other byte stays."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 import yaml
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import Repository
 
-from traingate.commands.image import image
+from traingate.commands.image import command
 from traingate.image import ImageError, check_reference, find_image, set_image
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OLD = "contoso.azurecr.io/traingate/train@sha256:" + "0" * 64
 NEW = "contoso.azurecr.io/traingate/train:v2@sha256:" + "ab" * 32
@@ -118,67 +112,65 @@ def test_any_text_is_set_or_refused(text: str):
     assert find_image(changed).reference == NEW
 
 
-def write_jobs(root: Path) -> None:
-    for workload, reference in {"digits": OLD, "speech": OTHER, "vision": NEW}.items():
-        folder = root / "jobs" / workload
-        folder.mkdir(parents=True)
-        (folder / "job.yml").write_text(
-            f"environment:\r\n  image: {reference}  # kept\r\n", newline=""
-        )
-
-
-def images(root: Path) -> dict[str, str]:
-    return {
-        path.parent.name: find_image(path.read_bytes().decode()).reference
-        for path in (root / "jobs").glob("*/job.yml")
-    }
-
-
 LATER = NEW.replace("ab", "cd")
 
 
-def test_command_sets_builds_of_the_same_image_and_placeholders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    write_jobs(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(image, ["set", LATER])
+@pytest.fixture
+def jobs(repository: Repository) -> Repository:
+    for workload, reference in {"digits": OLD, "speech": OTHER, "vision": NEW}.items():
+        text = f"environment:\r\n  image: {reference}  # kept\r\n"
+        path = repository.path / "jobs" / workload / "job.yml"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(text.encode())
+    return repository
+
+
+def images(repository: Repository) -> dict[str, str]:
+    return {
+        path.parent.name: find_image(path.read_bytes().decode()).reference
+        for path in repository.path.glob("jobs/*/job.yml")
+    }
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
+
+
+def test_command_sets_builds_of_the_same_image_and_placeholders(jobs: Repository):
+    done = invoke("set", LATER)
     assert done.exit_code == 0, done.output
-    assert images(tmp_path) == {"digits": LATER, "speech": OTHER, "vision": LATER}
+    assert images(jobs) == {"digits": LATER, "speech": OTHER, "vision": LATER}
     assert done.stdout.splitlines() == [
         f"jobs/speech/job.yml: left as it is, another image: {OTHER}",
         f"jobs/digits/job.yml: {LATER}",
         f"jobs/vision/job.yml: {LATER}",
     ]
-    assert (tmp_path / "jobs/digits/job.yml").read_bytes().endswith(b"  # kept\r\n")
+    assert (jobs.path / "jobs/digits/job.yml").read_bytes().endswith(b"  # kept\r\n")
 
 
-def test_command_sets_any_image_of_a_named_workload(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    write_jobs(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(image, ["set", LATER, "speech"]).exit_code == 0
-    assert images(tmp_path) == {"digits": OLD, "speech": LATER, "vision": NEW}
+def test_command_sets_any_image_of_a_named_workload(jobs: Repository):
+    assert invoke("set", LATER, "speech").exit_code == 0
+    assert images(jobs) == {"digits": OLD, "speech": LATER, "vision": NEW}
 
 
-def test_command_writes_nothing_when_one_file_is_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    write_jobs(tmp_path)
-    (tmp_path / "jobs/vision/job.yml").write_text("environment: azureml:x@latest\n")
-    (tmp_path / "jobs/speech/job.yml").write_bytes(b"environment: \xff\n")
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(image, ["set", LATER])
+def test_command_works_from_a_folder_below(jobs: Repository, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(jobs.path / "jobs" / "speech")
+    assert invoke("set", LATER, "digits").exit_code == 0
+    assert images(jobs)["digits"] == LATER
+
+
+def test_command_writes_nothing_when_one_file_is_wrong(jobs: Repository):
+    jobs.write("jobs/vision/job.yml", "environment: azureml:x@latest\n")
+    (jobs.path / "jobs/speech/job.yml").write_bytes(b"environment: \xff\n")
+    done = invoke("set", LATER)
     assert done.exit_code == 1
     assert "jobs/vision/job.yml:1:14: the environment is no image" in done.stderr
     assert "jobs/speech/job.yml:1:1: not UTF-8" in done.stderr
-    assert find_image((tmp_path / "jobs/digits/job.yml").read_text()).reference == OLD
+    assert find_image((jobs.path / "jobs/digits/job.yml").read_text()).reference == OLD
 
 
-def test_command_says_when_no_file_names_the_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(image, ["set", LATER])
+def test_command_says_when_no_file_names_the_image(repository: Repository):
+    done = invoke("set", LATER)
     assert (done.exit_code, done.stderr) == (
         1,
         "No job file names this image: give the workload to change.\n",
@@ -186,8 +178,5 @@ def test_command_says_when_no_file_names_the_image(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("arguments", [["set", OLD], ["set", LATER, "unknown"], ["set"]])
-def test_command_refuses_wrong_arguments(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(image, arguments).exit_code == 2
+def test_command_refuses_wrong_arguments(arguments: list[str], jobs: Repository):
+    assert invoke(*arguments).exit_code == 2

@@ -20,6 +20,7 @@ OUTCOME_PATH = Path("outputs") / "traingate" / "outcome.json"
 MAX_BYTES = 64 * 1024
 MAX_CURVE_POINTS = 200
 MAX_METRICS = 100
+MAX_METRIC_NAME_CHARACTERS = 100
 MAX_WARNINGS = 20
 
 Status = Literal["succeeded", "failed", "preempted"]
@@ -76,7 +77,7 @@ class Outcome:
                 error=shorten(bounded.failure.error, 300),
                 traceback=shorten(bounded.failure.traceback, 1_500),
             )
-            metrics = dict(list(bounded.metrics.items())[:20])
+            metrics = dict(list(bounded.metrics.items())[:10])
             content = _dump(replace(bounded, metrics=metrics, warnings=(), failure=failure))
         return content
 
@@ -95,9 +96,13 @@ def thin(curve: Sequence[CurvePoint], limit: int = MAX_CURVE_POINTS) -> tuple[Cu
 
 def _finite(values: dict[str, float]) -> dict[str, float]:
     # JSON knows neither NaN nor infinity.
-    return {name[:200]: value for name, value in values.items() if math.isfinite(value)}
+    return {
+        name[:MAX_METRIC_NAME_CHARACTERS]: value
+        for name, value in values.items()
+        if math.isfinite(value)
+    }
 
 
 def _dump(outcome: Outcome) -> bytes:
     fields = {"schema_version": SCHEMA_VERSION, **asdict(outcome)}
-    return json.dumps(fields, indent=1, allow_nan=False).encode()
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()

@@ -82,4 +82,4 @@ class Sampler:
 
 def shard(samples: int, *, rank: int, world_size: int) -> Tensor:
     """A rank's part of an evaluation: every sample once over all ranks, without padding."""
-    return torch.arange(rank, samples, world_size)
+    return torch.arange(samples)[rank::world_size]

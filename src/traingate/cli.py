@@ -11,12 +11,15 @@ from traingate.errors import TraingateError
 #: Each command lives in `traingate.commands.<name>` and is imported when it is asked for, so
 #: that `check` never pays for the others.
 COMMANDS = {
+    "new": "Write a new request.",
     "check": "Find every mistake in requests, at its line.",
+    "explain": "Print a rule's page.",
     "plan": "Show what a request would run, and what it costs at most.",
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",
     "card": "Print the card of a run.",
-    "doctor": "Say what the live repository on GitHub lacks.",
+    "image": "Pin the training image in job files.",
+    "doctor": "Say what is missing, too weak or drifted, and how to mend it.",
     "gate": "In CI: assess the requests a pull request changes.",
     "admit": "In CI: submit what a merge or a dispatch admits.",
     "train": "In CI: train one admitted run on this machine.",

@@ -13,8 +13,7 @@ read = read_requests
 
 def check(reading: Reading) -> tuple[Finding, ...]:
     """Every finding of the requests: what could not be read, then what the rules say."""
-    contexts = {id(request.context): request.context for request in reading.requests}
-    told = tuple(finding for context in contexts.values() for finding in judge_context(context))
+    told = tuple(judge_context(reading.context))
     told += tuple(finding for request in reading.requests for finding in judge(request))
     return tuple(sorted(reading.findings + told, key=lambda finding: finding.location))
 

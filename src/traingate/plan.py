@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from traingate.cost import STARTUP_MINUTES, CostCeiling, cost_ceiling
-from traingate.documents.admission import Model
+from traingate.documents.admission import Admission, Envelope, Model
 from traingate.documents.job import Job
 from traingate.documents.platform import Target
 from traingate.documents.request import Blob, Request
 from traingate.topology import Rank, Topology, ranks, topology
 
-__all__ = ["STARTUP_MINUTES", "CostCeiling", "Plan", "Rank", "Topology", "plan"]
+__all__ = ["STARTUP_MINUTES", "CostCeiling", "Plan", "Rank", "Topology", "admission_name", "plan"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,7 +24,8 @@ class Plan:
     """What would run. `payload` is the job as it would be sent, without provenance.
 
     `files` are the request's code and local input files with git's blob ids; `digest` is the
-    SHA-256 over repository, payload, resolved target and files.
+    SHA-256 over repository, payload, resolved target and files. `admission` names what runs and
+    dollars are counted under, against `envelope`.
     """
 
     workload: str
@@ -35,12 +36,14 @@ class Plan:
     target: Target | None
     cost: CostCeiling | None
     model: Model
+    admission: str
+    envelope: Envelope
     files: Mapping[str, Blob]
     digest: str
 
     @property
     def ranks(self) -> tuple[Rank, ...]:
-        """Every process with the variables Azure ML gives it."""
+        """The processes with the variables Azure ML gives each, at most 1,024 of them."""
         return ranks(self.topology)
 
     def run_name(self, origin: str) -> str:
@@ -66,9 +69,20 @@ def plan(request: Request) -> Plan:
         target=target,
         cost=cost_ceiling(job, placed, target, platform),
         model=request.admission.model,
+        admission=admission_name(request.admission),
+        envelope=request.admission.envelope,
         files=files,
         digest=_digest(request.context.repository, payload, target, files),
     )
+
+
+def admission_name(admission: Admission) -> str:
+    """`<workload>` and, where it ends, `@<last valid day>`.
+
+    Raising the envelope inside an admission keeps its count; renewing it starts another.
+    """
+    last_day = f"@{admission.expires.isoformat()}" if admission.expires else ""
+    return f"{admission.workload}{last_day}"
 
 
 def _files(request: Request, job: Job) -> dict[str, Blob]:

@@ -10,6 +10,9 @@ from traingate.documents.platform import Target
 #: The port Azure ML gives the process group (documentation of its v1 launcher: 6105).
 MASTER_PORT = 6105
 
+#: How many ranks a plan spells out; a typo in a count must not fill the memory.
+MOST_RANKS = 1024
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topology:
@@ -75,12 +78,13 @@ def size_name(job: Job, target: Target | None) -> str | None:
 
 
 def ranks(topology: Topology) -> tuple[Rank, ...]:
-    """Every process of the run in rank order; node 0's address is known only when it runs."""
-    return tuple(
-        _rank(topology, node, local)
-        for node in range(topology.nodes)
-        for local in range(topology.processes_per_node)
-    )
+    """The processes of the run in rank order, at most `MOST_RANKS` of them.
+
+    Node 0's address is known only when it runs.
+    """
+    per_node = topology.processes_per_node
+    shown = min(topology.world_size, MOST_RANKS)
+    return tuple(_rank(topology, *divmod(rank, per_node)) for rank in range(shown))
 
 
 def _processes_per_node(job: Job) -> int:

@@ -10,7 +10,6 @@ import pytest
 from github.fake.requests import OWNERS, request
 from github.fake.stage import Stage
 from traingate.findings import Finding, Location, Severity
-from traingate.github.annotations import annotations
 from traingate.github.text import units
 from traingate.loop.gate import Assessment, assess
 from traingate.loop.submit import submit_push
@@ -131,24 +130,3 @@ def test_a_symbolic_link_is_a_finding_and_is_not_read(stage: Stage) -> None:
     found = assess(stage.world(), head, pull.number)
     assert ["symbolic link" in str(one.findings) for one in found] == [True, True]
     assert all(one.request is None for one in found)
-
-
-def test_annotations_are_escaped_and_as_many_as_github_shows() -> None:
-    odd = Finding(
-        rule="TG001",
-        name="x",
-        severity=Severity.WARNING,
-        location=Location(file="jobs/a,b:c%/job.yml", line=3, column=5),
-        message="100%\n::error::injected\x1b[0m",
-    )
-    lines = list(annotations((*findings(12), odd)))
-    assert len(lines) == 12
-    assert lines[0] == (
-        "::error file=jobs/seg/job.yml,line=1,col=1,title=TG106 launcher-in-command"
-        "::The key is not known. Remove it."
-    )
-    assert lines[10] == "2 more errors are in the job summary and on the pull request."
-    assert lines[11] == (
-        "::warning file=jobs/a%2Cb%3Ac%25/job.yml,line=3,col=5,title=TG001 x"
-        "::100%25%0A::error::injected"
-    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,6 +12,7 @@ import hcl2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.infra.terraform import terraform
 
 from traingate.documents.terraform import ModuleCall, blocks, module_calls, module_calls_json
 
@@ -206,20 +205,10 @@ def test_agrees_with_terraform(before: str, tmp_path: Path):
 
 def terraform_calls(folder: Path, text: str) -> list[str]:
     """The calls that Terraform itself finds, by name."""
-    terraform = shutil.which("terraform")
-    if terraform is None:
-        pytest.skip("terraform is not installed; the terraform job of ci.yml has it")
     (folder / "modules" / "aml").mkdir(parents=True)
     (folder / "modules" / "aml" / "main.tf").touch()
     (folder / "main.tf").write_text(text, encoding="utf-8", newline="")
-    subprocess.run(
-        [terraform, "get", "-no-color"],
-        cwd=folder,
-        env={"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.devnull},
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
+    terraform("get", "-no-color", folder=folder).check_returncode()
     manifest = folder / ".terraform" / "modules" / "modules.json"
     if not manifest.exists():
         return []

@@ -57,7 +57,7 @@ class Launch:
         return self
 
     def wait(self, limit_seconds: float = LIMIT_SECONDS) -> list[int]:
-        """The exit codes in rank order; ranks past the limit are killed and fail the test."""
+        """The exit codes in rank order; ranks that outlive the limit are killed: a failed test."""
         try:
             return [rank.wait(limit_seconds) for rank in self.ranks]
         finally:

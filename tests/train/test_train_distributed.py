@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
@@ -18,6 +18,8 @@ from train_aml.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from mlflow.entities import Run
 
 #: MLflow's own tables use an option that the newest SQLAlchemy deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:.*noload.*:sqlalchemy.exc.SADeprecationWarning")
@@ -31,7 +33,7 @@ def client(run: Launch) -> MlflowClient:
     return MlflowClient(run.tracking_uri, run.tracking_uri)
 
 
-def only_run(run: Launch) -> Any:
+def only_run(run: Launch) -> Run:
     mlflow = client(run)
     experiments = [e.experiment_id for e in mlflow.search_experiments()]
     (found,) = mlflow.search_runs(experiments)

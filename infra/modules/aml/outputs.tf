@@ -59,19 +59,20 @@ output "trust_group_client_ids" {
 
 output "platform_yml" {
   description = "The part of platform.yml that describes this platform: paste it in place of what is there."
-  value       = <<-YAML
-    backend: azureml
-    azure:
-      subscription_id: ${jsonencode(local.subscription_id)}
-      resource_group: ${jsonencode(var.resource_group_name)}
-      workspace: ${jsonencode(azurerm_machine_learning_workspace.this.name)}
-      location: ${jsonencode(azurerm_machine_learning_workspace.this.location)}
-      tenant_id: ${jsonencode(azurerm_user_assigned_identity.submitter.tenant_id)}
-      submitter_client_id: ${jsonencode(azurerm_user_assigned_identity.submitter.client_id)}
-      reader_client_id: ${jsonencode(azurerm_user_assigned_identity.reader.client_id)}
-    targets:
-    %{~for name in sort(keys(local.targets))}
-      ${jsonencode(name)}: {${local.targets[name]}}
-    %{~endfor}
-  YAML
+  value = join("\n", concat(
+    [
+      "backend: azureml",
+      "azure:",
+      "  subscription_id: ${jsonencode(local.subscription_id)}",
+      "  resource_group: ${jsonencode(var.resource_group_name)}",
+      "  workspace: ${jsonencode(azurerm_machine_learning_workspace.this.name)}",
+      "  location: ${jsonencode(azurerm_machine_learning_workspace.this.location)}",
+      "  tenant_id: ${jsonencode(azurerm_user_assigned_identity.submitter.tenant_id)}",
+      "  submitter_client_id: ${jsonencode(azurerm_user_assigned_identity.submitter.client_id)}",
+      "  reader_client_id: ${jsonencode(azurerm_user_assigned_identity.reader.client_id)}",
+      "targets:",
+    ],
+    [for name in sort(keys(local.targets)) : "  ${name}: {${local.targets[name]}}"],
+    [""],
+  ))
 }

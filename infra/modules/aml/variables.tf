@@ -132,8 +132,8 @@ variable "clusters" {
   }
 
   validation {
-    condition     = alltrue([for name in keys(var.clusters) : can(regex("^[a-zA-Z][a-zA-Z0-9-]{1,22}[a-zA-Z0-9]$", name))])
-    error_message = "A cluster's name has 3 to 24 letters, digits or -, starts with a letter and does not end with -."
+    condition     = alltrue([for name in keys(var.clusters) : can(regex("^[a-zA-Z][a-zA-Z0-9-]{1,22}[a-zA-Z0-9]$", name)) && !contains(["yes", "off", "true", "false", "null"], lower(name))])
+    error_message = "A cluster's name has 3 to 24 letters, digits or -, starts with a letter, does not end with - and is no word that YAML reads as a value."
   }
 
   validation {

@@ -27,12 +27,16 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Submission:
-    """A run that exists. `is_new` is False when it had been submitted before."""
+    """A run that exists. `is_new` is False when it had been submitted before.
+
+    `notes` are what the person who submits should know and nothing is refused for.
+    """
 
     run_name: str
     digest: str
     is_new: bool
     url: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,8 +7,7 @@ source states is `unknown` there and None here, so that no rule can refuse a job
 import csv
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _DATA = Path(__file__).with_name("sizes.csv")
@@ -57,6 +56,7 @@ class Size:
         return self.sriov if self.rdma else self.rdma
 
 
+@lru_cache(maxsize=1024)
 def size_named(name: str) -> Size | None:
     """The size of that name, or None when the catalogue does not know it.
 
@@ -80,7 +80,7 @@ def _sizes() -> dict[str, Size]:
 def _size(row: dict[str, str]) -> Size:
     return Size(
         name=row["size"],
-        gpus=float(Fraction(row["gpus"])),
+        gpus=_share(row["gpus"]),
         gpus_sourced=row["gpus_sourced"] == "yes",
         gpu_model=row["gpu_model"] or None,
         gpu_memory_gib=float(row["gpu_memory_gib"]) if row["gpu_memory_gib"] else None,
@@ -100,3 +100,9 @@ def _size(row: dict[str, str]) -> Size:
 
 def _told(word: str) -> bool | None:
     return {"yes": True, "no": False}.get(word)
+
+
+def _share(text: str) -> float:
+    """`8`, or `1/6` where a node has a slice of a card."""
+    whole, _, parts = text.partition("/")
+    return int(whole) / int(parts or 1)

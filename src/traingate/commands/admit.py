@@ -10,10 +10,10 @@ import click
 from traingate.commands import loop
 from traingate.documents import git
 from traingate.errors import UsageProblem
-from traingate.github.annotations import notice
 from traingate.github.events import DispatchEvent, PushEvent
 from traingate.github.text import code, plain
 from traingate.loop.record import Record
+from traingate.report.github import notice
 from traingate.loop.submit import Decision, submit_dispatch, submit_push
 
 

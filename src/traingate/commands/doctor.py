@@ -1,28 +1,94 @@
-"""`traingate doctor --github`."""
+"""`traingate doctor`."""
 
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from traingate.commands import loop
+from traingate.commands import world
+from traingate.doctor import github as hub
+from traingate.doctor import repository, stores
+from traingate.doctor.diagnosis import Diagnosis, State, examined
 from traingate.documents import git
 from traingate.documents.reading import platform_of
-from traingate.errors import UsageProblem
-from traingate.github.doctor import shortcomings
+from traingate.errors import TraingateError
+from traingate.github.api import Endpoint, GitHub
+from traingate.report import diagnoses
 
 
 @click.command("doctor")
-@click.option("--github", "of_github", is_flag=True, help="Read the live repository on GitHub.")
-def command(*, of_github: bool) -> int:
-    """Say what of the set-up is missing or too weak; exit 1 when something is."""
-    if not of_github:
-        raise UsageProblem("Nothing to look at.", todo="Use `traingate doctor --github`.")
-    top = git.root(Path.cwd())
-    platform = platform_of(top)
-    found = shortcomings(
-        loop.client(git.repository_name(top)), with_azure=platform.backend == "azureml"
+@click.option("--json", "as_json", is_flag=True, help="For programs; the shape is versioned.")
+@click.option("--branch", default="main", show_default=True, help="The branch that is guarded.")
+def command(*, as_json: bool, branch: str) -> int:
+    """Look at the repository and the live world, and say what to mend and how."""
+    top = world.repository()
+    found = (*_repository(top), *_stores(top), *_github(top, branch))
+    if as_json:
+        click.echo(diagnoses.as_json(found))
+    else:
+        for line in diagnoses.lines(found):
+            click.echo(line)
+    return 1 if any(one.state is State.WRONG for one in found) else 0
+
+
+def _repository(top: Path) -> Iterator[Diagnosis]:
+    probes = {
+        "platform.yml": lambda: repository.policy(platform_of(top)),
+        "CODEOWNERS": lambda: repository.owners(top),
+        "workflows": lambda: repository.workflows(top),
+        "name": lambda: repository.name(top),
+        "requests": lambda: repository.requests(top, world.today()),
+    }
+    for subject, probe in probes.items():
+        yield from examined(repository.AREA, subject, probe)
+
+
+def _stores(top: Path) -> Iterator[Diagnosis]:
+    try:
+        platform = platform_of(top)
+    except TraingateError:  # The repository's lines say so already.
+        return
+    here = world.local_stores(platform)
+    yield from examined(stores.AREA, "tracking", lambda: stores.tracking(here.tracking_uri))
+    yield from examined(stores.AREA, "results", lambda: stores.results(here.results_url))
+
+
+def _github(top: Path, branch: str) -> Iterator[Diagnosis]:
+    token, name = _token(), git.repository_name(top)
+    if name.startswith("local/"):
+        yield hub.AREA.skipped("everything", "The repository has no GitHub remote.")
+        return
+    if token is None:
+        yield hub.AREA.skipped("everything", "No token: `gh auth login`, or set GITHUB_TOKEN.")
+        return
+    api = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    endpoint = Endpoint(
+        api_url=api,
+        graphql_url=os.environ.get("GITHUB_GRAPHQL_URL", f"{api}/graphql"),
+        token=token,
+        repository=name,
     )
-    for reason in found:
-        click.echo(f"- {reason}")
-    click.echo(f"{len(found)} to mend." if found else "Everything of docs/setup-github.md is set.")
-    return 1 if found else 0
+    with GitHub(endpoint) as github:
+        probes = {
+            "ruleset": lambda: hub.rules(github, branch),
+            "CODEOWNERS": lambda: hub.owners(github, branch),
+            "environments": lambda: hub.environments(github),
+            "labels": lambda: hub.known_labels(github),
+            "workflow permissions": lambda: hub.token_permissions(github),
+            "subject": lambda: hub.subject(github),
+        }
+        for subject, probe in probes.items():
+            yield from examined(hub.AREA, subject, probe)
+
+
+def _token() -> str | None:
+    """The token of the environment, or of a signed-in `gh`."""
+    if token := os.environ.get("GITHUB_TOKEN"):
+        return token
+    if shutil.which("gh") is None:
+        return None
+    done = subprocess.run(["gh", "auth", "token"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None

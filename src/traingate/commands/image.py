@@ -1,11 +1,10 @@
 """`traingate image set`: pin the training image in job files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
+from traingate.commands import world
 from traingate.image import ImageError, check_reference, find_image, set_image
 
 
@@ -17,16 +16,15 @@ def _reference(_context: click.Context, _parameter: click.Parameter, value: str)
     return value
 
 
-def _job_files(workloads: tuple[str, ...]) -> list[Path]:
-    """The job files of the named workloads, or of all."""
+def _job_files(top: Path, workloads: tuple[str, ...]) -> list[Path]:
+    """The job files of the named workloads, or of all, from the repository's top."""
     if not workloads:
-        return sorted(Path("jobs").glob("*/job.yml"))
+        return sorted(path.relative_to(top) for path in top.glob("jobs/*/job.yml"))
     paths = [Path("jobs") / workload / "job.yml" for workload in workloads]
-    missing = [str(path) for path in paths if not path.is_file()]
+    missing = [str(path) for path in paths if not (top / path).is_file()]
     if missing:
         raise click.BadParameter(
-            f"there is no {', '.join(missing)}: name folders of jobs/, from the repository's root",
-            param_hint="WORKLOAD",
+            f"there is no {', '.join(missing)}: name folders of jobs/", param_hint="WORKLOAD"
         )
     return paths
 
@@ -36,12 +34,12 @@ def _read(path: Path) -> str:
     return path.read_bytes().decode("utf-8")
 
 
-@click.group()
-def image() -> None:
+@click.group("image")
+def command() -> None:
     """The training image that jobs run in."""
 
 
-@image.command("set")
+@command.command("set")
 @click.argument("reference", metavar="REF@sha256:DIGEST", callback=_reference)
 @click.argument("workloads", metavar="[WORKLOAD]...", nargs=-1)
 @click.pass_context
@@ -53,9 +51,10 @@ def set_command(context: click.Context, reference: str, workloads: tuple[str, ..
     """
     changes: list[tuple[Path, str]] = []
     failed = False
-    for path in _job_files(workloads):
+    top = world.repository()
+    for path in _job_files(top, workloads):
         try:
-            text = _read(path)
+            text = _read(top / path)
             old = find_image(text)
             if workloads or old.is_placeholder or old.same_repository(reference):
                 changes.append((path, set_image(text, reference)))
@@ -74,5 +73,5 @@ def set_command(context: click.Context, reference: str, workloads: tuple[str, ..
         click.echo("No job file names this image: give the workload to change.", err=True)
         context.exit(1)
     for path, text in changes:
-        path.write_bytes(text.encode("utf-8"))
+        (top / path).write_bytes(text.encode("utf-8"))
         click.echo(f"{path}: {reference}")

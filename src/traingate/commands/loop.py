@@ -56,19 +56,6 @@ def github_world(repository: Path, *, branch: str, tip: str) -> World:
     )
 
 
-def client(repository: str) -> GitHub:
-    """GitHub outside a workflow too: github.com and the person's own GITHUB_TOKEN."""
-    api_url = os.environ.get("GITHUB_API_URL", "https://api.github.com")
-    return GitHub(
-        Endpoint(
-            api_url=api_url,
-            graphql_url=os.environ.get("GITHUB_GRAPHQL_URL", f"{api_url}/graphql"),
-            token=variable("GITHUB_TOKEN", todo="Set it, for example to `gh auth token`'s output."),
-            repository=repository,
-        )
-    )
-
-
 def _endpoint(token: str) -> Endpoint:
     return Endpoint(
         api_url=variable("GITHUB_API_URL"),

@@ -4,22 +4,26 @@ import click
 
 from traingate import pipeline
 from traingate.commands import world
-from traingate.report import words
+from traingate.documents.history import read_request_at
+from traingate.plan import Plan
+from traingate.report import plan as report
+
+_FORMATS = {"text": report.text, "markdown": report.markdown, "json": report.as_json}
 
 
 @click.command("plan")
 @click.argument("workload")
-def command(workload: str) -> None:
+@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text")
+@click.option("--base", metavar="REV", help="Say what changed since this commit.")
+def command(workload: str, *, form: str, base: str | None) -> None:
     """Show what a request would run, and what it costs at most."""
     planned = pipeline.plan(world.clean_request(workload))
-    rows = {
-        "workload": planned.workload,
-        "topology": words.topology(planned.topology),
-        "target": planned.target.name if planned.target else "-",
-        "size": planned.topology.size or "-",
-        "cost": words.cost(planned.cost),
-        "model": planned.model.name,
-        "digest": planned.digest,
-    }
-    for name, value in rows.items():
-        click.echo(f"{name:<10}{value}")
+    click.echo(_FORMATS[form](planned, _at(base, workload)), nl=False)
+
+
+def _at(revision: str | None, workload: str) -> Plan | None:
+    """The plan as `revision` has it; None when it has no such request."""
+    if revision is None:
+        return None
+    request = read_request_at(world.repository(), revision, workload, world.today())
+    return pipeline.plan(request) if request else None

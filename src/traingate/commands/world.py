@@ -16,7 +16,7 @@ from traingate.errors import TraingateError, UsageProblem
 from traingate.findings import Finding, has_errors
 
 if TYPE_CHECKING:
-    from traingate.backends.local import LocalBackend
+    from traingate.backends.local import LocalBackend, Stores
 
 
 def repository() -> Path:
@@ -77,14 +77,20 @@ def backend(platform: Platform) -> Backend:
 
 def local_backend(platform: Platform) -> "LocalBackend":
     """This machine, with the platform's local stores in place of the job's."""
-    from traingate.backends.local import LocalBackend, Stores  # noqa: PLC0415 - not for `check`
+    from traingate.backends.local import LocalBackend  # noqa: PLC0415 - not for `check`
+
+    return LocalBackend(repository=repository(), stores=local_stores(platform), out=sys.stdout)
+
+
+def local_stores(platform: Platform) -> "Stores":
+    """The platform's local stores, wherever in the repository the command was called."""
+    from traingate.backends.local import Stores  # noqa: PLC0415 - not for `check`
 
     top = repository()
-    stores = Stores(
+    return Stores(
         tracking_uri=_store(top, platform.tracking_uri),
         results_url=_store(top, platform.results_url),
     )
-    return LocalBackend(repository=top, stores=stores, out=sys.stdout)
 
 
 def _store(top: Path, location: str) -> str:

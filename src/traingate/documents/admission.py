@@ -51,10 +51,11 @@ class Waiver:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """A heading of the prose, its line in the file and whether text follows it."""
+    """A heading of the prose: its level (1 to 6), its line, whether text follows in its section."""
 
     heading: str
     line: int
+    level: int = 2
     has_text: bool
 
 
@@ -90,7 +91,15 @@ def admission(document: Document, sections: tuple[Section, ...]) -> Admission:
         need=raw["need"],
         evidence=Evidence(**evidence) if evidence else None,
         envelope=Envelope(**raw["envelope"] | {"targets": tuple(raw["envelope"]["targets"])}),
-        expires=raw.get("expires"),
-        waivers=tuple(Waiver(**waiver) for waiver in raw.get("waivers") or ()),
+        expires=_day(raw.get("expires")),
+        waivers=tuple(
+            Waiver(**waiver | {"expires": _day(waiver.get("expires"))})
+            for waiver in raw.get("waivers") or ()
+        ),
         sections=sections,
     )
+
+
+def _day(written: date | str | None) -> date | None:
+    """A day that was written with quotes or without; the schema has checked that it exists."""
+    return date.fromisoformat(written) if isinstance(written, str) else written

@@ -51,6 +51,25 @@ def tree_at(repository: Path, revision: str, *folders: str) -> Tree:
     return Tree(blobs=blobs)
 
 
+def file_at(repository: Path, revision: str, path: str) -> bytes | None:
+    """The bytes of a regular file of a commit; None where it has none of that path."""
+    blob = tree_at(repository, revision, path).blobs.get(path)
+    if blob is None or not blob.mode.startswith("100"):
+        return None
+    done = subprocess.run(
+        ["git", "-C", str(repository), "cat-file", "blob", blob.object_id],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        why = done.stderr.decode(errors="replace").strip()
+        raise TraingateError(
+            f"git cannot read {path} of {revision}: {why}.",
+            todo="Fetch the commit with its files (`git fetch --unshallow`), then repeat.",
+        )
+    return done.stdout
+
+
 def commit(repository: Path) -> str | None:
     """The commit checked out, or None before the first one."""
     done = _run(repository, "rev-parse", "--verify", "--quiet", "HEAD")

@@ -1,6 +1,6 @@
 """Step one: files in, requests and what could not be understood out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -8,15 +8,30 @@ from typing import TypeVar
 
 from traingate.documents import git
 from traingate.documents.admission import Admission, admission
+from traingate.documents.files import Files, decode
 from traingate.documents.front_matter import split
 from traingate.documents.job import Job, job
 from traingate.documents.located import Document, parse
 from traingate.documents.platform import Platform, platform
+from traingate.documents.rebase import rebased
 from traingate.documents.request import Context, Request
 from traingate.documents.schema import violations
 from traingate.documents.sources import read_sources
 from traingate.errors import TraingateError
-from traingate.findings import Finding, Location, Severity
+from traingate.findings import Finding, Severity, has_errors
+from traingate.fixes import apply, compatible
+
+__all__ = [
+    "Read",
+    "Reading",
+    "decode",
+    "platform_of",
+    "read_admission",
+    "read_job",
+    "read_platform",
+    "read_requests",
+    "workloads",
+]
 
 T = TypeVar("T")
 Read = tuple[T | None, tuple[Finding, ...]]
@@ -24,8 +39,9 @@ Read = tuple[T | None, tuple[Finding, ...]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """The requests asked for, and the findings of files that could not be understood."""
+    """The requests asked for, their context, and the findings of files not understood."""
 
+    context: Context
     requests: tuple[Request, ...]
     findings: tuple[Finding, ...]
 
@@ -35,8 +51,7 @@ def read_job(data: bytes, file: str) -> Read[Job]:
     text, findings = decode(data, file)
     if text is None:
         return None, findings
-    document, findings = parse(text, file)
-    return _typed(document, findings, "job", job)
+    return _typed(text, "job", lambda it: _parsed(it, file, job))
 
 
 def read_admission(data: bytes, file: str) -> Read[Admission]:
@@ -44,8 +59,7 @@ def read_admission(data: bytes, file: str) -> Read[Admission]:
     text, findings = decode(data, file)
     if text is None:
         return None, findings
-    document, sections, findings = split(text, file)
-    return _typed(document, findings, "admission", lambda it: admission(it, sections))
+    return _typed(text, "admission", lambda it: _split(it, file))
 
 
 def read_platform(data: bytes, file: str = "platform.yml") -> Read[Platform]:
@@ -53,45 +67,37 @@ def read_platform(data: bytes, file: str = "platform.yml") -> Read[Platform]:
     text, findings = decode(data, file)
     if text is None:
         return None, findings
-    document, findings = parse(text, file)
-    return _typed(document, findings, "platform", platform)
-
-
-def decode(data: bytes, file: str) -> Read[str]:
-    """The text of a UTF-8 file, with or without byte order mark."""
-    try:
-        return data.decode("utf-8-sig"), ()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return None, (
-            Finding(
-                rule="TG001",
-                name="unreadable-file",
-                severity=Severity.ERROR,
-                location=Location(file=file, line=line),
-                message="This is not UTF-8 text.",
-                fix="Save the file as UTF-8.",
-            ),
-        )
+    return _typed(text, "platform", lambda it: _parsed(it, file, platform))
 
 
 def read_requests(
     repository: Path,
     workloads: tuple[str, ...],
     today: date,
+    *,
+    instead: Mapping[str, bytes] | None = None,
     policy: Platform | None = None,
 ) -> Reading:
     """Read the requests of `workloads` in the work tree at `repository`.
 
-    `policy` judges them in place of the work tree's own: a pull request must not bring the rules
-    it is held against.
+    Args:
+        repository: the top of the work tree.
+        workloads: the slugs asked for.
+        today: the day the requests are judged on.
+        instead: by path, the bytes of files that are about to be written (`check --diff`).
+        policy: judges the requests in place of the work tree's own, because a pull request must
+            not bring the rules it is held against.
 
     Raises:
         TraingateError: there is no readable platform.yml, without which nothing can be judged.
     """
-    context = _context(repository, workloads, today, policy or platform_of(repository))
-    readings = [_request(repository, workload, context) for workload in workloads]
+    files = Files(root=repository, instead=instead or {})
+    names = files.below("admissions", ".md")
+    admissions = {file: _file(files, file, read_admission) for file in names}
+    context = _context(files, workloads, today, admissions, policy or _platform(files))
+    readings = [_request(files, workload, context, admissions) for workload in workloads]
     return Reading(
+        context=context,
         requests=tuple(request for request, _ in readings),
         findings=tuple(finding for _, findings in readings for finding in findings),
     )
@@ -110,48 +116,58 @@ def platform_of(repository: Path) -> Platform:
     Raises:
         TraingateError: there is none, or it cannot be understood.
     """
-    path = repository / "platform.yml"
-    if not path.is_file():
+    return _platform(Files(root=repository))
+
+
+def _platform(files: Files) -> Platform:
+    data, _ = files.read("platform.yml")
+    if data is None:
         raise TraingateError(
-            f"There is no platform.yml in {repository}.",
+            f"There is no platform.yml in {files.root}.",
             todo="Run the command in a traingate repository, or copy platform.yml from one.",
         )
-    policy, findings = read_platform(path.read_bytes())
+    policy, findings = read_platform(data)
     if policy is None:
         raise TraingateError(
-            "platform.yml cannot be understood: " + "; ".join(map(str, findings)) + ".",
+            "platform.yml cannot be understood:\n" + "\n".join(map(str, findings)) + "\n",
             todo="Mend it first: every request is judged by it.",
         )
     return policy
 
 
 def _context(
-    repository: Path, workloads: tuple[str, ...], today: date, policy: Platform
+    files: Files,
+    workloads: tuple[str, ...],
+    today: date,
+    admissions: Mapping[str, Read[Admission]],
+    policy: Platform,
 ) -> Context:
-    tree = git.work_tree(repository, "jobs", "admissions")
-    files = sorted((repository / "admissions").glob("*.md"))
-    read = [read_admission(file.read_bytes(), f"admissions/{file.name}")[0] for file in files]
+    tree = git.work_tree(files.root, "jobs", "admissions")
     return Context(
-        repository=git.repository_name(repository),
+        repository=git.repository_name(files.root),
         today=today,
         platform=policy,
         tree=tree,
-        admissions=tuple(one for one in read if one is not None),
+        admissions=tuple(one for one, _ in admissions.values() if one is not None),
         terraform={
-            f"infra/{file.name}": file.read_text(encoding="utf-8")
-            for file in sorted((repository / "infra").glob("*.tf"))
+            file: (files.read(file)[0] or b"").decode(errors="replace")
+            for ending in (".tf", ".tf.json")
+            for file in files.below("infra", ending)
         },
-        sources=read_sources(repository, tree, workloads),
+        sources=read_sources(files.root, tree, workloads),
     )
 
 
 def _request(
-    repository: Path, workload: str, context: Context
+    files: Files,
+    workload: str,
+    context: Context,
+    admissions: Mapping[str, Read[Admission]],
 ) -> tuple[Request, tuple[Finding, ...]]:
     request = Request(workload=workload, job=None, admission=None, context=context)
-    job_read = _file(repository / request.job_file, request.job_file, read_job)
-    admission_read = _file(
-        repository / request.admission_file, request.admission_file, read_admission
+    job_read = _file(files, request.job_file, read_job)
+    admission_read = admissions.get(request.admission_file) or _file(
+        files, request.admission_file, read_admission
     )
     return (
         Request(workload=workload, job=job_read[0], admission=admission_read[0], context=context),
@@ -159,27 +175,41 @@ def _request(
     )
 
 
-def _file(path: Path, file: str, read: Callable[[bytes, str], Read[T]]) -> Read[T]:
-    if path.is_file():
-        return read(path.read_bytes(), file)
-    missing = Finding(
-        rule="TG003",
-        name="missing-file",
-        severity=Severity.ERROR,
-        location=Location(file=file),
-        message="A request is two files, and this one is missing.",
-        fix=f"Write {file}.",
-    )
-    return None, (missing,)
+def _file(files: Files, file: str, read: Callable[[bytes, str], Read[T]]) -> Read[T]:
+    data, findings = files.read(file)
+    return (None, findings) if data is None else read(data, file)
 
 
-def _typed(
-    document: Document | None,
-    findings: tuple[Finding, ...],
-    schema: str,
-    build: Callable[[Document], T],
-) -> Read[T]:
+Parsed = tuple[Document | None, Callable[[Document], T], tuple[Finding, ...]]
+
+
+def _parsed(text: str, file: str, build: Callable[[Document], T]) -> Parsed[T]:
+    document, findings = parse(text, file)
+    return document, build, findings
+
+
+def _split(text: str, file: str) -> Parsed[Admission]:
+    document, sections, findings = split(text, file)
+    return document, lambda it: admission(it, sections), findings
+
+
+def _typed(text: str, schema: str, parse_as: Callable[[str], Parsed[T]]) -> Read[T]:
+    """The object that `text` describes, and everything wrong with it.
+
+    Where every error has a certain mend, the object is that of the mended text: so the rules
+    can speak at once, and `--fix` need not be called twice.
+    """
+    document, build, findings = parse_as(text)
     if document is None:
         return None, findings
     findings += violations(document, schema)
-    return (None if findings else build(document)), findings
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if not errors:
+        return build(document), findings
+    if not all(finding.edits for finding in errors):
+        return None, findings
+    edits = compatible(edit for finding in errors for edit in finding.edits)
+    document, build, left = parse_as(apply(text, edits))
+    if document is None or left or has_errors(violations(document, schema)):
+        return None, findings
+    return build(rebased(document, text, edits)), findings

@@ -95,7 +95,12 @@ class Request:
 
     @property
     def job_folder(self) -> PurePosixPath:
-        return PurePosixPath("jobs", self.workload)
+        return PurePosixPath(self.folder)
+
+    @property
+    def folder(self) -> str:
+        """The job folder as text: what the tree's paths begin with."""
+        return f"jobs/{self.workload}"
 
     @property
     def job_file(self) -> str:
@@ -122,16 +127,16 @@ class Request:
         """
         if written.startswith("/") or "\\" in written:
             return None
-        place = posixpath.normpath(posixpath.join(str(self.job_folder), written))
+        place = posixpath.normpath(posixpath.join(self.folder, written))
         return None if place == ".." or place.startswith("../") else place
 
     def owns(self, place: str) -> bool:
         """Whether a repository path lies in the request's own folder, or is that folder."""
-        return place == str(self.job_folder) or place.startswith(f"{self.job_folder}/")
+        return place == self.folder or place.startswith(f"{self.folder}/")
 
     @property
     def sources(self) -> dict[str, str]:
         """The request's own scripts, by repository path."""
         known = self.context.sources
-        files = self.context.tree.under(str(self.job_folder))
+        files = self.context.tree.under(self.folder)
         return {path: known[path] for path in files if path in known}

@@ -106,7 +106,7 @@ def read_at(world: World, commit: str, workload: str, policy: Platform) -> Read:
     if links := link_findings(world.history, commit, workload):
         return Read(findings=links)
     with world.history.checked_out(commit) as tree:
-        reading = pipeline.read(tree, (workload,), world.today, policy)
+        reading = pipeline.read(tree, (workload,), world.today, policy=policy)
         findings = pipeline.check(reading)
         request = reading.requests[0] if reading.requests else None
         runs = request is not None and not has_errors(findings)

@@ -20,7 +20,8 @@ def cost(of: CostCeiling | None) -> str:
         return "unknown: the size has no known price, or the job has no timeout"
     price = f"${of.usd_per_hour_and_node:,.2f} an hour and node"
     source = of.price_source + (f", {of.price_date}" if of.price_date else "")
-    return f"${of.usd:,.2f} at most ({of.billed_hours:.2f} h billed, {price}; {source})"
+    again = "; a preempted run starts again and can cost it again" if of.can_repeat else ""
+    return f"${of.usd:,.2f} at most ({of.billed_hours:.2f} h billed, {price}; {source}){again}"
 
 
 def envelope(of: Envelope) -> str:

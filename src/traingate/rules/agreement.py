@@ -62,8 +62,8 @@ def symlink_in_request(request: Request) -> Iterator[Broken]:
 
     Source: azure-ai-ml 1.35.2 uploads the target of a link outside the code folder (tried).
     """
-    for path, blob in request.context.tree.under(str(request.job_folder)).items():
-        if blob.is_symlink:
+    for path, blob in request.context.tree.under(request.folder).items():
+        if blob.is_symlink and path != request.job_file:  # Of that file, the reading has told.
             yield Broken(
                 at=Location(file=path),
                 message="A request holds no symbolic link: the upload would follow it.",
@@ -88,11 +88,11 @@ def path_outside_request(request: Request) -> Iterator[Broken]:
     Source: azure-ai-ml 1.35.2 accepts `code: ../..` and absolute paths (tried).
     """
     for document, path, written in _local_paths(request):
-        place = request.path(written)
+        place = request.path(written.removeprefix("file:"))
         if place is None or not request.owns(place):
             yield Broken(
                 at=document.at(*path),
-                message=f"`{written}` leaves {request.job_folder}/, the folder this request is.",
+                message=f"`{written}` leaves {request.folder}/, the folder this request is.",
                 fix="Move the files into that folder, or name a registered asset.",
             )
 

@@ -81,7 +81,7 @@ class _Reading:
     makes_files: bool = False
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def read_command(text: str) -> CommandLine:
     """Take `text`, a job's command or a shell script's content, apart."""
     reading = _Reading()

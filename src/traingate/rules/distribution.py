@@ -12,7 +12,7 @@ from traingate.rules.rule import Broken, rule
 from traingate.rules.subject import plural, subject
 
 #: A shell test of a rank before the launcher: then it may run once on purpose.
-_GUARD = re.compile(r"(?:\bif\b|\btest\b|\[|\bcase\b)[^;\n]*RANK", re.IGNORECASE)
+_GUARD = re.compile(r"(?:\bif\b|\btest\b|\[|\bcase\b)[^;\n]{0,255}RANK", re.IGNORECASE)
 
 
 @rule("TG104", "nodes-without-distribution", Severity.ERROR)

@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterator
 
+from traingate.documents.job import Job
+from traingate.documents.located import Path
 from traingate.documents.request import Request
-from traingate.findings import Location, Severity
-from traingate.rules.places import at_offset
+from traingate.findings import Severity
+from traingate.rules.places import within
 from traingate.rules.rule import Broken, rule
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _PLACEHOLDER = "sha256:" + "0" * 64
 _LATEST = re.compile(r"(?:@latest|labels/latest)\b")
-_MOST = 20
 
 
 @rule("TG301", "image-not-pinned", Severity.ERROR, binding=True)
@@ -62,8 +63,8 @@ def image_not_pinned(request: Request) -> Iterator[Broken]:
 def latest_label(request: Request) -> Iterator[Broken]:
     """Nothing in the job is `@latest`.
 
-    What it does: finds `@latest` and `labels/latest` in every value but the environment, which
-    image-not-pinned judges.
+    What it does: finds `@latest` and `labels/latest` in the command, code, inputs, outputs and
+    variables. The environment is image-not-pinned's.
 
     Why it is bad: the data or model asset changes between the review and the run, and between a
     run and its repetition; the digest is the same for other work.
@@ -77,24 +78,28 @@ def latest_label(request: Request) -> Iterator[Broken]:
     job = request.job
     if job is None:
         return
-    text, values = job.document.text, job.document.values
-    environment = values.get(("environment",))
-    found: dict[Location, str] = {}
-    for match in _LATEST.finditer(text):
-        inside = environment is not None and environment.start <= match.start() < environment.end
-        if not inside and _in_value(text, match.start()):
-            found[at_offset(job.file, text, match.start())] = match[0]
-            if len(found) == _MOST:
-                break
-    for at, label in found.items():
-        yield Broken(
-            at=at,
-            message=f"`{label}` names something else tomorrow.",
-            fix="Write the version.",
-        )
+    for path, value in _values(job):
+        label = _LATEST.search(value)
+        if label:
+            yield Broken(
+                at=within(job.document, path, label[0]),
+                message=f"`{label[0]}` names something else tomorrow.",
+                fix="Write the version.",
+            )
 
 
-def _in_value(text: str, offset: int) -> bool:
-    """Whether the character is not in a comment line or behind ` #`."""
-    line = text[text.rfind("\n", 0, offset) + 1 : offset]
-    return not line.lstrip().startswith("#") and " #" not in line
+def _values(job: Job) -> Iterator[tuple[Path, str]]:
+    """The values that can name an asset; the environment is image-not-pinned's."""
+    yield ("command",), job.command
+    if job.code is not None:
+        yield ("code",), job.code
+    for name, given in job.inputs.items():
+        for key, text in (("path", given.path), ("value", given.value)):
+            if text is not None:
+                written = ("inputs", name, key) in job.document.values
+                yield (("inputs", name, key) if written else ("inputs", name)), text
+    for name, output in job.outputs.items():
+        if output.path is not None:
+            yield ("outputs", name, "path"), output.path
+    for name, text in job.environment_variables.items():
+        yield ("environment_variables", name), text

@@ -21,9 +21,10 @@ _HARMLESS = {
 }
 #: Standard modules a script may build its own communication with.
 _STANDARD = sys.stdlib_module_names - {"socket", "socketserver", "asyncio", "xmlrpc"}
+_PARTS = r"(?:dask|spark|collective|rabit)"
 _DISTRIBUTED = re.compile(
-    r"\b(?:num_machines|machine_list_filename|DaskLGBM\w*|xgboost\.(?:dask|spark|collective|rabit)"
-    r"|lightgbm\.dask|from (?:xgboost|lightgbm) import [^\n]*\b(?:dask|spark|collective|rabit))\b"
+    rf"\b(?:num_machines|machine_list_filename|DaskLGBM\w*|(?:xgboost|lightgbm)\.{_PARTS}"
+    rf"|from (?:xgboost|lightgbm) import [^\n]{{0,255}}\b{_PARTS})\b"
 )
 
 

@@ -13,6 +13,8 @@ _DAY = 24 * 3600
 _LONGEST_DAYS = 21
 _LONGEST_PREEMPTIBLE_DAYS = 7
 _SHM_SIZE = re.compile(r"[1-9]\d*[bkmg]", re.IGNORECASE)
+#: What was surely meant: Kubernetes' and people's spellings of the same.
+_SHM_MEANT = re.compile(r"(?P<number>[1-9]\d*) ?(?P<unit>[kmg])(?:i?b|i)", re.IGNORECASE)
 _MOUNTS = {None, "mount", "rw_mount"}
 
 
@@ -108,11 +110,13 @@ def shm_size(request: Request) -> Iterator[Broken]:
         return
     place = it.job.document.at("resources", "shm_size")
     if it.job.shm_size is not None and not _SHM_SIZE.fullmatch(it.job.shm_size):
-        digits = re.match(r"[1-9]\d*", it.job.shm_size)
+        meant = _SHM_MEANT.fullmatch(it.job.shm_size)
+        right = f"{meant['number']}{meant['unit'].lower()}" if meant else None
         yield Broken(
             at=place,
             message=f"`shm_size: {it.job.shm_size}` is not a number and one of b, k, m, g.",
-            fix=f"Write `shm_size: {digits[0] if digits else 16}g`.",
+            fix=f"Write `shm_size: {right or '16g'}`.",
+            edits=it.job.document.replace(("resources", "shm_size"), right) if right else (),
         )
     elif it.job.shm_size is None and it.topology.processes_per_node > 1:
         local = request.context.platform.backend == "local"

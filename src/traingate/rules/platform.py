@@ -10,7 +10,7 @@ from traingate.documents.terraform import ModuleCall, module_calls, module_calls
 from traingate.findings import Location, Severity
 from traingate.rules.order import ADMISSION_RULES, REQUEST_RULES
 from traingate.rules.rule import AnyRule, Broken, ContextRule, context_rule
-from traingate.rules.waivers import WAIVER_RULES
+from traingate.rules.waivers import WAIVER_RULES, waiver_incomplete, waiver_of_a_binding_rule
 
 _MODULE = "aml"
 
@@ -56,7 +56,8 @@ def module_before_admission(context: Context) -> Iterator[Broken]:
     """The platform is deployed only while somebody is admitted to it.
 
     What it does: where the root Terraform configuration calls the `aml` module, looks for an
-    admission that is valid: unexpired, without a finding of its own, and no demonstration.
+    admission that is valid: unexpired, without a finding of its own, with a job beside it, and
+    no demonstration.
 
     Why it is bad: a workspace and a cluster that nobody may use cost money, hold quota, and are
     a standing invitation to use them without a reason.
@@ -133,9 +134,10 @@ def is_valid(admission: Admission, context: Context) -> bool:
         return False
     workload = PurePosixPath(admission.file).stem
     request = Request(workload=workload, job=None, admission=admission, context=context)
-    return admission.workload == workload and not any(
-        True for one in ADMISSION_RULES for _ in one.findings(request)
-    )
+    if admission.workload != workload or request.job_file not in context.tree.blobs:
+        return False
+    rules = (*ADMISSION_RULES, waiver_incomplete, waiver_of_a_binding_rule)
+    return not any(True for one in rules for _ in one.findings(request))
 
 
 def _calls(file: str, text: str) -> list[ModuleCall]:

@@ -32,10 +32,10 @@ def idle_gpus(request: Request) -> Iterator[Broken]:
     gpus = _gpus(it)
     if it is None or gpus <= 1 or it.topology.processes_per_node >= gpus:
         return
-    if launchers(request) or _fits_one_node(it) or it.kind not in {"pytorch", None}:
+    if launchers(request) or _fits_one_node(it) or it.kind not in {"pytorch", "mpi", None}:
         return
-    if it.kind is None and it.nodes > 1:
-        return  # nodes-without-distribution says it.
+    if (it.kind is None and it.nodes > 1) or (it.kind == "mpi" and it.processes is None):
+        return  # nodes-without-distribution, or mpi-without-process-count, says it.
     idle = it.nodes * (gpus - it.topology.processes_per_node)
     key = it.job.document.at(*_COUNT) if it.kind else it.job.document.at("command")
     runs = plural(it.topology.processes_per_node, "process")
@@ -102,6 +102,7 @@ def process_count_is_world_size(request: Request) -> Iterator[Broken]:
             message=f"{it.processes} is the world size ({it.nodes} nodes x {gpus} GPUs); this key "
             "counts the processes of one node.",
             fix=f"Write `process_count_per_instance: {gpus}`.",
+            edits=it.job.document.replace(_COUNT, str(gpus)),
         )
 
 

@@ -10,7 +10,12 @@ from traingate.findings import Severity
 from traingate.rules.places import within
 from traingate.rules.rule import Broken, rule
 
-_REFERENCE = re.compile(r"\$\{\{\s*(?P<kind>[A-Za-z_]+)\.(?P<name>[A-Za-z0-9_-]+)[^}]*\}\}")
+#: Bounded, so that a megabyte of opening braces costs no more than a megabyte of text.
+_REFERENCE = re.compile(
+    r"\$\{\{\s{0,9}(?P<kind>[A-Za-z_]{1,30})\.(?P<name>[\w-]{1,255})[^}]{0,255}\}\}", re.ASCII
+)
+_BY_VARIABLE = re.compile(r"AZURE_ML_(?P<kind>INPUT|OUTPUT)_(?P<name>\w{1,255})", re.ASCII)
+_MOST = 20
 _KINDS = ("inputs", "outputs")
 
 
@@ -38,6 +43,8 @@ def undeclared_reference(request: Request) -> Iterator[Broken]:
         kind, name = match["kind"], match["name"]
         declared = _declared(job).get(kind)
         written = f"{kind}.{name}"
+        if len(told) == _MOST:
+            return
         if written in told or (declared is not None and name in declared):
             continue
         told.add(written)
@@ -69,12 +76,11 @@ def unused_declaration(request: Request) -> Iterator[Broken]:
     if job is None:
         return
     used = {(match["kind"], match["name"]) for match in _REFERENCE.finditer(_texts(job))}
-    scripts = request.sources.values()
+    for text in (job.command, *request.sources.values()):
+        used |= {(f"{it['kind'].lower()}s", it["name"]) for it in _BY_VARIABLE.finditer(text)}
     for kind, names in _declared(job).items():
         for name in names:
-            variable = f"AZURE_ML_{kind[:-1].upper()}_{name}"
-            named = any(variable in text for text in (job.command, *scripts))
-            if (kind, name) not in used and not named and name != "default":
+            if (kind, name) not in used and name != "default":
                 yield Broken(
                     at=job.document.key(kind, name),
                     message=f"`{name}` is declared and never used.",

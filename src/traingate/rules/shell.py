@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 #: `${{inputs.x}}` is no shell; a word of its own keeps the quoting around it intact.
-_EXPRESSION = re.compile(r"\$\{\{[^}]*\}\}")
+_EXPRESSION = re.compile(r"\$\{\{[^}]{0,255}\}\}")
 _HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(?P<quote>['\"]?)(?P<end>[A-Za-z_]\w*)(?P=quote)")
 _READS_ITS_INPUT = re.compile(r"(?:^|[;&|\s])(?:ba|z|da)?sh\s[^\n]*<<")
 _LONGEST = 128 * 1024

@@ -142,7 +142,7 @@ def output_outside_prefix(request: Request) -> Iterator[Broken]:
     """A job writes under its own name.
 
     What it does: checks that an output with a `path` on a datastore has the workload's name as
-    one of the path's folders.
+    one of the path's folders, or the run's (`${{name}}`), which begins with it.
 
     Why it is bad: two workloads that share a folder overwrite each other's checkpoints, and a
     preempted run would resume from a stranger's.
@@ -162,7 +162,7 @@ def output_outside_prefix(request: Request) -> Iterator[Broken]:
             continue
         _, paths, below = output.path.partition("/paths/")
         folders = (below if paths else output.path).split("/")
-        if request.workload not in folders or ".." in folders:
+        if not {request.workload, "${{name}}"} & set(folders) or ".." in folders:
             yield Broken(
                 at=job.document.at("outputs", name, "path"),
                 message=f"`{output.path}` is not under {request.workload}/.",

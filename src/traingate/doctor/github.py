@@ -1,0 +1,134 @@
+"""The repository on GitHub: what guards the merge, and what the workflows stand on."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from traingate.doctor.diagnosis import Area, Diagnosis
+from traingate.github import labels
+from traingate.github.api import GitHub
+from traingate.github.problems import GitHubProblem, NotThere
+from traingate.github.pulls import read_branch_rules
+
+AREA = Area(name="github")
+PAGE = "docs/setup-github.md"
+#: The check of gate.yml that a merge must wait for.
+REQUIRED_CHECK = "check"
+#: Environment, and whether it may have reviewers: a scheduled run would wait for them for ever.
+ENVIRONMENTS = {"azureml": True, "azureml-read": False}
+
+
+def rules(github: GitHub, branch: str) -> Iterator[Diagnosis]:
+    """The branch demands a code owner's review of the last commit, and the gate's check."""
+    found = read_branch_rules(github, branch)
+    lacking = {
+        "no approval is required": found.approvals < 1,
+        "code owners need not review": not found.code_owner_review,
+        "an approval outlives a later push": not found.dismiss_stale,
+        "whoever pushed last may approve": not found.last_push_approval,
+    }
+    every = list(github.pages(f"rules/branches/{branch}"))
+    lacking |= {
+        f"the check `{REQUIRED_CHECK}` is not required": REQUIRED_CHECK not in _checks(every),
+        "force pushes are allowed": not _has(every, "non_fast_forward"),
+        "the branch may be deleted": not _has(every, "deletion"),
+    }
+    weak = [told for told, is_so in lacking.items() if is_so]
+    if weak:
+        told = f"On {branch} {'; '.join(weak)}."
+        yield AREA.wrong("ruleset", told, f'Make the ruleset of {PAGE}, "Protect the branch".')
+    else:
+        yield AREA.well("ruleset", f"{branch} demands a code owner's review and the gate's check.")
+
+
+def owners(github: GitHub, branch: str) -> Iterator[Diagnosis]:
+    """GitHub understands every line of CODEOWNERS: it skips the others without a word."""
+    errors = github.get("codeowners/errors", ref=branch)["errors"]
+    for error in errors:
+        told = f"Line {error['line']} is skipped: {error['kind']}."
+        yield AREA.wrong("CODEOWNERS", told, f"Mend that line of {error['path']} and push it.")
+    if not errors:
+        yield AREA.well("CODEOWNERS", "GitHub understands every line.")
+
+
+def environments(github: GitHub) -> Iterator[Diagnosis]:
+    """Both environments exist and admit the default branch only."""
+    for name, may_have_reviewers in ENVIRONMENTS.items():
+        try:
+            found = github.get(f"environments/{name}")
+        except NotThere:
+            mend = f"gh api -X PUT repos/{github.endpoint.repository}/environments/{name}"
+            yield AREA.wrong(f"environment {name}", "It does not exist.", mend)
+            continue
+        yield _environment(name, found, may_have_reviewers=may_have_reviewers)
+
+
+def known_labels(github: GitHub) -> Iterator[Diagnosis]:
+    """The labels by which open runs are found exist."""
+    there = {label["name"] for label in github.pages("labels")}
+    for name, (colour, description) in labels.ALL.items():
+        if name in there:
+            yield AREA.well(f"label {name}", "It exists.")
+        else:
+            mend = f"gh label create '{name}' --color {colour} --description '{description}'"
+            yield AREA.wrong(f"label {name}", "It does not exist.", mend)
+
+
+def token_permissions(github: GitHub) -> Iterator[Diagnosis]:
+    """Workflows start with a token that can only read."""
+    name = "workflow permissions"
+    try:
+        found = github.get("actions/permissions/workflow")
+    except GitHubProblem as problem:
+        if problem.status not in {403, 404}:
+            raise
+        yield AREA.skipped(name, "Only an administrator's token may read them.")
+        return
+    if found["default_workflow_permissions"] == "read":
+        yield AREA.well(name, "Tokens start read-only.")
+    else:
+        path = f"repos/{github.endpoint.repository}/actions/permissions/workflow"
+        mend = f"gh api -X PUT {path} -f default_workflow_permissions=read"
+        yield AREA.wrong(name, "Tokens start with write access.", mend)
+
+
+def subject(github: GitHub) -> Iterator[Diagnosis]:
+    """Which subject GitHub signs, for the federated credential to name exactly."""
+    found = github.get("")
+    owner, name = found["owner"], found["name"]
+    custom = github.get("actions/oidc/customization/sub")
+    if not custom.get("use_default", True):
+        keys = ", ".join(custom.get("include_claim_keys") or ())
+        told = f"The subject is customised ({keys}), and the credentials name the default forms."
+        path = f"repos/{github.endpoint.repository}/actions/oidc/customization/sub"
+        yield AREA.wrong("subject", told, f"gh api -X PUT {path} -F use_default=true")
+        return
+    by_id = f"repo:{owner['login']}@{owner['id']}/{name}@{found['id']}"
+    by_name = f"repo:{owner['login']}/{name}"
+    told = f"{by_name}:environment:azureml, or {by_id}:environment:azureml by ids."
+    yield AREA.well("subject", told)
+
+
+def _environment(name: str, found: Mapping[str, Any], *, may_have_reviewers: bool) -> Diagnosis:
+    reviewers = any(rule["type"] == "required_reviewers" for rule in found["protection_rules"])
+    subject = f"environment {name}"
+    if found.get("deployment_branch_policy") is None:
+        return AREA.wrong(
+            subject, "Any branch may use it.", f"Limit it to the default branch ({PAGE})."
+        )
+    if reviewers and not may_have_reviewers:
+        told = "It has required reviewers, and the scheduled report would wait for them."
+        return AREA.wrong(subject, told, "Take the reviewers away; this identity can only read.")
+    return AREA.well(subject, "It exists and limits its branches.")
+
+
+def _checks(rules: list[Any]) -> set[str]:
+    return {
+        check["context"]
+        for rule in rules
+        if rule["type"] == "required_status_checks"
+        for check in rule["parameters"]["required_status_checks"]
+    }
+
+
+def _has(rules: list[Any], kind: str) -> bool:
+    return any(rule["type"] == kind for rule in rules)

@@ -1,0 +1,3 @@
+module "aml" {
+  source = "./modules/aml"
+}

@@ -1,0 +1,192 @@
+"""`traingate doctor`: each probe well and wrong, and the report."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from traingate.doctor import github as hub
+from traingate.doctor import stores
+from traingate.doctor.diagnosis import State
+from traingate.github.problems import NotThere
+
+
+class Hub:
+    """Stands in for the client: answers by path."""
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.endpoint = type("Endpoint", (), {"repository": "contoso/training"})
+
+    def get(self, path, **_):
+        answer = self.answers.get(path)
+        if answer is None:
+            raise NotThere("404.", todo="Look.", status=404)
+        return answer
+
+    def pages(self, path, **_):
+        yield from self.answers[path]
+
+
+PULL_REQUEST = {
+    "required_approving_review_count": 1,
+    "require_code_owner_review": True,
+    "dismiss_stale_reviews_on_push": True,
+    "require_last_push_approval": False,
+}
+STRONG = [
+    {"type": "pull_request", "parameters": PULL_REQUEST},
+    {
+        "type": "required_status_checks",
+        "parameters": {"required_status_checks": [{"context": "check"}]},
+    },
+    {"type": "non_fast_forward"},
+    {"type": "deletion"},
+]
+
+
+def only(diagnoses):
+    (one,) = diagnoses
+    return one
+
+
+def test_a_strong_ruleset_is_well():
+    found = only(hub.rules(Hub({"rules/branches/main": STRONG}), "main"))
+    assert found.state is State.WELL
+
+
+@pytest.mark.parametrize(
+    ("without", "told"),
+    [
+        ("pull_request", "no approval is required"),
+        ("pull_request", "code owners need not review"),
+        ("pull_request", "an approval outlives a later push"),
+        ("required_status_checks", "the check `check` is not required"),
+        ("non_fast_forward", "force pushes are allowed"),
+        ("deletion", "the branch may be deleted"),
+    ],
+)
+def test_a_weak_ruleset_says_what_it_lacks(without, told):
+    weak = [rule for rule in STRONG if rule["type"] != without]
+    found = only(hub.rules(Hub({"rules/branches/main": weak}), "main"))
+    assert found.state is State.WRONG
+    assert told in found.told
+    assert found.mend
+
+
+def test_environments_exist_limit_their_branches_and_only_one_may_wait():
+    limited = {"deployment_branch_policy": {"protected_branches": True}, "protection_rules": []}
+    waiting = limited | {"protection_rules": [{"type": "required_reviewers"}]}
+    everybody = limited | {"deployment_branch_policy": None}
+
+    def states(**named):
+        answers = {f"environments/{name.replace('_', '-')}": it for name, it in named.items()}
+        return [one.state for one in hub.environments(Hub(answers))]
+
+    assert states(azureml=waiting, azureml_read=limited) == [State.WELL, State.WELL]
+    assert states(azureml=waiting, azureml_read=waiting) == [State.WELL, State.WRONG]
+    assert states(azureml=everybody, azureml_read=limited) == [State.WRONG, State.WELL]
+    assert states(azureml=limited) == [State.WELL, State.WRONG]
+
+
+def test_a_missing_label_comes_with_the_command_that_makes_it():
+    found = list(hub.known_labels(Hub({"labels": [{"name": "traingate:done"}]})))
+    assert sum(one.state is State.WELL for one in found) == 1
+    wrong = [one for one in found if one.state is State.WRONG]
+    assert all(one.mend.startswith("gh label create 'traingate:") for one in wrong)
+
+
+def test_a_line_github_skips_is_named():
+    error = {"line": 3, "kind": "Unknown owner", "path": ".github/CODEOWNERS"}
+    found = only(hub.owners(Hub({"codeowners/errors": {"errors": [error]}}), "main"))
+    assert found.state is State.WRONG
+    assert "Line 3" in found.told
+
+
+@pytest.mark.parametrize(("default", "state"), [("read", State.WELL), ("write", State.WRONG)])
+def test_tokens_start_read_only(default, state):
+    answers = {"actions/permissions/workflow": {"default_workflow_permissions": default}}
+    assert only(hub.token_permissions(Hub(answers))).state is state
+
+
+def test_what_only_an_administrator_may_read_is_skipped():
+    assert only(hub.token_permissions(Hub({}))).state is State.SKIPPED
+
+
+def test_both_forms_of_the_subject_are_told():
+    answers = {
+        "": {"id": 9, "name": "training", "owner": {"login": "contoso", "id": 5}},
+        "actions/oidc/customization/sub": {"use_default": True},
+    }
+    told = only(hub.subject(Hub(answers))).told
+    assert "repo:contoso/training:environment:azureml" in told
+    assert "repo:contoso@5/training@9:environment:azureml" in told
+
+
+@pytest.fixture
+def tracking_server():
+    """A server that answers /version with what its list holds."""
+    version = ["3.17.2"]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(version[0].encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", version
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_tracking_servers_version_must_be_one_we_speak_to(tracking_server):
+    location, version = tracking_server
+    assert only(stores.tracking(location)).state is State.WELL
+    version[0] = "2.9.0"
+    found = only(stores.tracking(location))
+    assert found.state is State.WRONG
+    assert "2.9.0" in found.told
+
+
+def test_a_server_that_is_away_is_wrong_and_its_password_is_not_shown():
+    found = only(stores.tracking("http://user:s3cret@127.0.0.1:9"))
+    assert found.state is State.WRONG
+    assert "s3cret" not in found.told
+
+
+def test_a_location_in_a_vault_is_for_the_job_to_resolve():
+    assert only(stores.tracking("keyvault://v/s")).state is State.SKIPPED
+    assert only(stores.results("keyvault://v/s")).state is State.SKIPPED
+
+
+def test_a_database_that_is_away_is_wrong_and_its_password_is_not_shown():
+    found = only(stores.results("postgresql+psycopg://u:s3cret@127.0.0.1:9/results"))
+    assert found.state is State.WRONG
+    assert "s3cret" not in found.told
+
+
+def test_the_report_says_what_to_mend_and_fails(repository, traingate, monkeypatch):
+    monkeypatch.delenv("GITHUB_TOKEN", raising=False)
+    repository.request("print('training')\n")
+
+    result = traingate("doctor")
+
+    assert result.exit_code == 1
+    assert "MEND  repository: CODEOWNERS: There is none." in result.output
+    assert "ok    repository: request probe: The gate takes it." in result.output
+    assert "skip  github: everything" in result.output
+    assert result.output.splitlines()[-1].endswith("skipped")
+
+
+def test_json_is_for_programs(repository, traingate):
+    told = json.loads(traingate("doctor", "--json").output)
+    assert told["version"] == 1
+    assert {"area", "subject", "state", "told", "mend"} == set(told["diagnoses"][0])
