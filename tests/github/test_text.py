@@ -150,6 +150,22 @@ def test_known_token_shapes_are_removed(secret: str) -> None:
         assert leak not in cleaned
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        (
+            "https://ml.azure.com/runs/x?tid=1&wsid=a/b",
+            "[page](https://ml.azure.com/runs/x?tid=1&wsid=a/b)",
+        ),
+        ("http://x.example", "`http://x.example`"),
+        ("javascript:alert(1)", "`javascript:alert(1)`"),
+        ("https://x.example/)[y](https://z", "`https://x.example/)[y](https://z`"),
+    ],
+)
+def test_only_plain_addresses_become_links(url: str, expected: str) -> None:
+    assert text.link(url, "page") == expected
+
+
 def test_ordinary_text_is_not_scrubbed() -> None:
     line = "step 10 loss 0.31 at sqlite:///x.db, models:/seg/3, digest sha256:" + "ab" * 32
     assert text.scrub(line) == line

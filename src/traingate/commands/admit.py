@@ -13,8 +13,8 @@ from traingate.errors import UsageProblem
 from traingate.github.events import DispatchEvent, PushEvent
 from traingate.github.text import code, plain
 from traingate.loop.record import Record
-from traingate.report.github import notice
 from traingate.loop.submit import Decision, submit_dispatch, submit_push
+from traingate.report.github import notice
 
 
 @click.command("admit")

@@ -82,6 +82,13 @@ def cell(text: str, limit: int = 300) -> str:
     return code(text, limit).replace("\\|", f"\\{_BREAK}|").replace("|", "\\|")
 
 
+def link(url: str, words: str) -> str:
+    """A link to a page of ours; anything that is no plain https address stays text."""
+    if re.fullmatch(r"https://[\w./?=&%~:;,+-]+", url):
+        return f"[{words}]({url})"
+    return code(url)
+
+
 def block(text: str, limit: int = 20_000, language: str = "text") -> str:
     """A fenced block; the fence is longer than any run of backticks in the text."""
     body = _no_markers(_short(visible(text).strip("\n"), limit))

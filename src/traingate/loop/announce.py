@@ -72,7 +72,7 @@ def first_record(world: World, admitted: Admitted, *, attempt: int) -> Record:
         pull_request=admitted.pull_request,
         approver=admitted.approver,
         backend=backend,
-        target=plan.target.name if plan.target else None,
+        target=plan.target.name if plan.target and backend != "local" else None,
         model=plan.model.name,
         topology=plan.topology,
         cost=plan.cost,

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from traingate.findings import Finding, Severity
-from traingate.github.text import visible
 from traingate.report import text
 
 MOST_OF_A_KIND = 10
@@ -83,7 +82,7 @@ def _summary(findings: Sequence[Finding], rest: Sequence[Finding]) -> str:
 
 
 def _data(value: str) -> str:
-    return visible(value).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(value: str) -> str:
