@@ -20,13 +20,16 @@ commit it.
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from traingate import pipeline
+from traingate.documents.reading import read_requests
 from traingate.findings import Finding, Severity
+from traingate.fixes import mended
 from traingate.report import text
 
 CASES = Path(__file__).parent / "cases"
@@ -65,6 +68,26 @@ def test_the_base_is_clean(tmp_path: Path):
 def test_verdict(folder: Path, tmp_path: Path):
     assert told(added_errors(tmp_path, folder)) == expected(folder)
     assert bool(expected(folder)) == (folder.parent.name == "refuse")
+
+
+@pytest.mark.parametrize("folder", folders("ok", "bad", "accept", "refuse"), ids=name_of)
+def test_mending_once_is_enough_and_leaves_fewer_findings(folder: Path, tmp_path: Path):
+    is_variation = folder.parent.name in {"accept", "refuse"}
+    before = findings_of(
+        tmp_path, CASES / "_base", *([CASES / "verdict_base"] * is_variation), folder
+    )
+
+    def read(file: str) -> bytes:
+        return (tmp_path / file).read_bytes()
+
+    def find(texts: Mapping[str, bytes]) -> tuple[Finding, ...]:
+        return pipeline.check(read_requests(tmp_path, (WORKLOAD,), TODAY, instead=texts))
+
+    changed = mended(read, find)
+    assert bool(changed) == any(finding.edits for finding in before)
+    after = find(changed)
+    assert not any(finding.edits for finding in after)
+    assert len(after) < len(before) or not changed
 
 
 def added_errors(tmp_path: Path, folder: Path) -> tuple[Finding, ...]:

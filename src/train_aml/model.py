@@ -25,10 +25,9 @@ class DigitsNet(nn.Module):
             nn.GroupNorm(8, 64),
             nn.ReLU(),
             nn.MaxPool2d(2),
-            nn.Flatten(),
         )
         self.classifier = nn.Sequential(
-            nn.Linear(64 * 4 * 4, 128), nn.ReLU(), nn.Linear(128, CLASSES)
+            nn.Flatten(), nn.Linear(64 * 4 * 4, 128), nn.ReLU(), nn.Linear(128, CLASSES)
         )
 
     def forward(self, images: Tensor) -> Tensor:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 #: torch waits half an hour by default, which is half an hour of idle GPUs for a wrong address.
 RENDEZVOUS_TIMEOUT_SECONDS = 120.0
-COLLECTIVE_TIMEOUT_SECONDS = 600.0
+COLLECTIVE_TIMEOUT_SECONDS = 1_800.0
+#: A store without rank zero answers nothing; a request must not hang the guard.
+GUARD_REQUEST_TIMEOUT_SECONDS = 10.0
 
 
 def device_of(ranks: Ranks) -> torch.device:
@@ -67,7 +69,24 @@ def rendezvous(ranks: Ranks, environ: Mapping[str, str], timeout_seconds: float)
             f"({str(error).splitlines()[0]}); {found(environ)}. Check that every rank started, "
             "that rank zero's address is right and that the nodes may talk to each other."
         ) from error
-    return PrefixStore(f"train_aml/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    return PrefixStore(_prefix(environ, "session"), store)
+
+
+def _prefix(environ: Mapping[str, str], part: str) -> str:
+    # torchrun restarts all ranks on the same store.
+    return f"train_aml/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{part}"
+
+
+def guard_store(environ: Mapping[str, str]) -> Store:
+    """A connection of its own for the guard: a client serves one request at a time."""
+    store = TCPStore(
+        environ["MASTER_ADDR"],
+        int(environ["MASTER_PORT"]),
+        is_master=False,
+        wait_for_workers=False,
+        timeout=timedelta(seconds=GUARD_REQUEST_TIMEOUT_SECONDS),
+    )
+    return PrefixStore(_prefix(environ, "guard"), store)
 
 
 def join(ranks: Ranks, store: Store, device: torch.device) -> None:

@@ -2,70 +2,85 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import os
 import sys
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-import torch
 import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
-from train_aml import environment, process_group
+from train_aml import environment, process_group, rng
+from train_aml.checkpoint import Checkpoints
 from train_aml.exits import end
-from train_aml.failure import record
-from train_aml.outcome import CurvePoint, Outcome
-from train_aml.problems import TrainingProblem
-from train_aml.provenance import training_backend
+from train_aml.failure import Failure, record
+from train_aml.guard import POLL_SECONDS, Guard
+from train_aml.loop import Loop, Recipe
+from train_aml.problems import ExitCode, TrainingProblem
+from train_aml.rank_zero import RankZero, write_early_failure
 from train_aml.ranks import Ranks, detect
-from train_aml.stores import Finish, Stores, now_milliseconds
+from train_aml.signals import Notice, Preempted
+from train_aml.strategy import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
     from types import TracebackType
 
-    from torch import Tensor, nn
+    import torch
+    from torch import Tensor
     from torch._C._distributed_c10d import Store
+    from torch.optim import Optimizer
 
     from train_aml.environment import Contract
-    from train_aml.outcome import Status
+    from train_aml.strategy import Network, Precision, Strategy
 
 T = TypeVar("T")
 
-LOSS_METRIC = "train_loss"
-#: How long a failed run's end may wait for a tracking server that does not answer.
-CLOSE_FAILED_RUN_SECONDS = 10.0
-LOCAL_FIRST_TIMEOUT_SECONDS = 3600.0
+
+class LeftEarly(TrainingProblem):
+    """A rank called `sys.exit(0)` while the others were still training."""
+
+
+LOCAL_FIRST_TIMEOUT_SECONDS = 3_600.0
+#: The store lives in rank zero: it goes last, so that the others can read why.
+STORE_GRACE_SECONDS = 1.0
+AWAIT_CAUSE_SECONDS = 5.0
 
 
 class Session:
     """One process's part in a run; enter it with `with`. The process ends with the block.
 
     Inside the block `ranks`, `device` and `contract` are set and, for more than one process,
-    torch's default process group is up. Rank zero opens its stores in the background meanwhile.
+    torch's default process group is up. A failure of any rank ends all of them.
     """
 
     ranks: Ranks
     contract: Contract
     device: torch.device
 
-    def __init__(self) -> None:
-        self._started_at = datetime.now(UTC)
-        self._started = time.perf_counter()
-        self._durations_seconds: dict[str, float] = {}
-        self._metrics: dict[str, float] = {}
-        self._points: list[tuple[str, float, int, int]] = []
-        self._params: dict[str, object] = {}
-        self._data_digest = ""
-        self._finish: Finish | None = None
-        self._stores: Future[Stores] | None = None
+    def __init__(
+        self,
+        *,
+        checkpoints: str | Path | None,
+        checkpoint_every_seconds: float,
+        stall_seconds: float,
+    ) -> None:
+        self.notice = Notice()
+        self._ending = threading.Lock()
+        self.guard: Guard | None = None
+        self.zero: RankZero | None = None
+        self._checkpoint_folder = checkpoints
+        self._checkpoint_every_seconds = checkpoint_every_seconds
+        self._checkpoints: Checkpoints | None = None
+        self._checkpoint_at = time.monotonic()
+        self._stall_seconds = stall_seconds
         self._store: Store | None = None
         self._local_firsts = 0
+        self._model: tuple[nn.Module | None, Tensor, dict[str, float]] | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -80,17 +95,46 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> NoReturn:
-        if error is not None:
-            self._fail(error)
+        if isinstance(error, SystemExit) and not error.code:
+            error = LeftEarly(
+                "the script ended itself in the middle of the session, as if all were well. Let "
+                "the `with` block run to its end on every rank."
+            ).with_traceback(trace)
         try:
-            self._succeed()
-        except BaseException as failure:  # noqa: BLE001 - every way to fail ends in a record
-            self._fail(failure)
+            if error is None:
+                self._succeed()
+            elif isinstance(error, Preempted):
+                self._stop_preempted(error)
+        except BaseException as late:  # noqa: BLE001 - every way to fail ends in a record
+            error = late
+        assert error is not None  # noqa: S101 - success has ended the process
+        self._fail(error)
+
+    def wrap(
+        self,
+        module: nn.Module,
+        *,
+        strategy: Strategy = "ddp",
+        precision: Precision = "fp32",
+        **options: Any,  # noqa: ANN401 - DDP's or fully_shard's own
+    ) -> Network:
+        """Move `module`, the same on every rank, to the device and spread its work."""
+        return wrap(
+            module, self.ranks, self.device, strategy=strategy, precision=precision, **options
+        )
+
+    def loop(self, network: Network, optimizer: Optimizer, recipe: Recipe) -> Loop:
+        """A training loop (see `Loop`), standing where the newest checkpoint left off."""
+        loop = Loop(self, network, optimizer, recipe)
+        if self._checkpoint_folder is not None:
+            self._checkpoints = Checkpoints(self._checkpoint_folder, self.ranks)
+            self._restore(loop, self._checkpoints)
+        return loop
 
     def describe(self, *, data_digest: str, **params: object) -> None:
         """Say what is trained on which data; it becomes the run's parameters and tags."""
-        self._data_digest = data_digest
-        self._params = params
+        if self.zero is not None:
+            self.zero.describe(data_digest, params)
 
     def ready(self) -> None:
         """Wait for rank zero's stores: nobody trains for a model that could not be registered.
@@ -98,10 +142,9 @@ class Session:
         Raises:
             StoreProblem: on rank zero; a store is away, or the model belongs to another workload.
         """
-        if self._stores is not None:
-            self._stores.result().describe(self._data_digest, self._params)
-        if self.ranks.world_size > 1:
-            dist.barrier()
+        if self.zero is not None:
+            self.zero.ready()
+        self.barrier()
 
     def local_first(self, load: Callable[[], T]) -> T:
         """Call `load` on each node's first process, then on its others: one download a node.
@@ -126,127 +169,187 @@ class Session:
             time.sleep(0.02)
         return load()
 
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        if self.ranks.world_size > 1:
+            self.tick()
+            dist.barrier()
+            self.tick()
+
     def sum(self, values: Tensor) -> Tensor:
         """Add `values` up over all ranks, in place; every rank gets the sum."""
         if self.ranks.world_size > 1:
+            self.tick()
             dist.all_reduce(values)
+            self.tick()
         return values
 
     def log(self, metrics: Mapping[str, float], *, step: int) -> None:
         """Keep `metrics` for the run; the newest value of each goes into the outcome."""
-        if self.ranks.is_zero:
-            now = now_milliseconds()
-            self._metrics.update(metrics)
-            self._points.extend((name, value, step, now) for name, value in metrics.items())
+        if self.zero is not None:
+            self.zero.log(metrics, step)
 
-    def register(self, module: nn.Module, example: Tensor, metrics: Mapping[str, float]) -> None:
-        """Have `module`, the plain one, registered when the block ends; call it on every rank.
+    def register(
+        self, model: Network | nn.Module, example: Tensor, metrics: Mapping[str, float]
+    ) -> None:
+        """Have the plain module registered when the block ends; call it on every rank.
 
         `example` is an input batch of more than one sample, `metrics` the figures that the model
-        is judged by.
+        is judged by. A module of your own strategy must be the whole one, on rank zero at least.
         """
-        if self.ranks.is_zero:
-            module = copy.deepcopy(module)
-        self._finish = Finish(module=module, example=example.detach(), metrics=dict(metrics))
+        if len(example) < 2:  # noqa: PLR2004 - the smallest number that is more than one
+            raise TrainingProblem(
+                "the example batch has one sample, which would fix the registered model's batch "
+                "size at one. Give two samples or more."
+            )
+        plain = model.module if isinstance(model, DistributedDataParallel) else model
+        module = copy.deepcopy(plain) if isinstance(plain, nn.Module) else plain.export()
+        self._model = (module, example.detach().cpu(), dict(metrics))
+
+    def tick(self) -> None:
+        """Count a point of progress, so that a stalled rank can be told from those that wait."""
+        if self.guard is not None:
+            self.guard.tick()
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """Whether this rank's clock asks for a checkpoint; rank zero's is the one that counts."""
+        waited = time.monotonic() - self._checkpoint_at
+        return self._checkpoints is not None and waited > self._checkpoint_every_seconds
+
+    def checkpoint(self, loop: Loop) -> None:
+        """Write a checkpoint of `loop` where there is a folder for it; every rank must call it."""
+        if self._checkpoints is None:
+            return
+        self.tick()
+        own = {"rng": rng.state()}
+        if self.zero is not None:
+            self.zero.flush()
+            own |= {"history": self.zero.history.state_dict(), "best": loop.best_state}
+        self._checkpoints.save(
+            loop.step_count, tensors=loop.tensors(), shared=loop.state_dict(), own=own
+        )
+        self._checkpoint_at = time.monotonic()
+        self.tick()
+
+    def await_cause(self) -> None:
+        """Give another rank's failure the time to arrive; returns if it does not."""
+        time.sleep(2 * POLL_SECONDS if self.guard is None else AWAIT_CAUSE_SECONDS)
 
     def _start(self) -> None:
         azureml_run_id = environment.clean(os.environ)
         self.ranks = detect(os.environ)
         self.contract = environment.Contract.read(os.environ)
+        self.notice.listen()
         if self.ranks.is_zero:
-            self._stores = ThreadPoolExecutor(1, thread_name_prefix="stores").submit(
-                Stores,
-                self.contract,
-                world_size=self.ranks.world_size,
-                azureml_run_id=azureml_run_id,
-            )
+            self.zero = RankZero(self.contract, self.ranks, azureml_run_id)
         self.device = process_group.device_of(self.ranks)
         local_world_size = 1
         if self.ranks.world_size > 1:
             self._store = process_group.rendezvous(
                 self.ranks, os.environ, process_group.RENDEZVOUS_TIMEOUT_SECONDS
             )
+            self.guard = Guard(
+                self.ranks,
+                process_group.guard_store(os.environ),
+                self._stop_for,
+                stall_seconds=self._stall_seconds,
+            )
             process_group.join(self.ranks, self._store, self.device)
             local_world_size = process_group.processes_on(self.ranks.node_rank)
         process_group.share_cores(local_world_size)
 
+    def _restore(self, loop: Loop, checkpoints: Checkpoints) -> None:
+        newest = checkpoints.newest()
+        if newest is None:
+            return
+        tensors = loop.tensors()
+        shared, own = checkpoints.load(newest, tensors)
+        loop.load_state_dict(shared, tensors)
+        if own is not None:
+            rng.restore(own["rng"])
+        if self.zero is not None and own is not None:
+            self.zero.history.load_state_dict(own["history"])
+            loop.best_state = own["best"]
+            print(f"resumed at step {newest.step} from {newest.path}", flush=True)  # noqa: T201 - the job's log
+
     def _succeed(self) -> NoReturn:
-        if self._finish is None:
+        if self._model is None:
             raise TrainingProblem(
                 "the session ended without a model. Call `session.register(model, example, "
                 "metrics)` on every rank before the block ends."
             )
-        self._lap("training")
-        if self.ranks.world_size > 1:
-            dist.barrier()
-            # From here on rank zero works alone: no collective can time out under a slow upload.
-            dist.destroy_process_group()
-        if self._stores is None:
-            end(0)
-        stores = self._stores.result()
-        stores.log(self._points)
-        model = stores.finish(self._finish, self._data_digest, self._started_at)
-        self._metrics.update(self._finish.metrics)
-        self._lap("registration")
-        replace(
-            self._outcome("succeeded"), model=model, mlflow_run_id=stores.tracking.run_id
-        ).write()
-        print(f"registered {model.uri}")  # noqa: T201 - the job's log
+        self._part()
+        module, example, metrics = self._model
+        if self.zero is not None and module is not None:
+            self.zero.succeed(module, example, metrics)
         end(0)
+
+    def _part(self) -> None:
+        """Leave the others: from here on no collective can time out, and nobody is watched."""
+        self.barrier()
+        if self.guard is not None:
+            self.guard.stop()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+    def _stop_preempted(self, notice: Preempted) -> NoReturn:
+        self._part()
+        print(f"preempted: {notice}; start the run again to go on", flush=True)  # noqa: T201 - the job's log
+        if self.zero is not None:
+            self.zero.preempt()
+        end(ExitCode.PREEMPTED)
 
     def _fail(self, error: BaseException) -> NoReturn:
         ranks: Ranks | None = getattr(self, "ranks", None)
+        if self.guard is not None:
+            cause = self.guard.find_cause(error)
+            if cause is not None and cause.rank != self.ranks.rank:
+                self._stop_for(cause)
+        self._end_once()
         failure = record(error, ranks)
         print(failure.traceback, file=sys.stderr, flush=True)  # noqa: T201 - the job's log
-        if ranks is None or ranks.is_zero:
-            self._close_failed_run()
-            replace(self._outcome("failed"), failure=failure).write()
+        if self.guard is not None:
+            failure = self.guard.fail(failure)
+        self._end_failed(failure)
+
+    def _end_once(self) -> None:
+        # The main thread and the guard's may both find a reason; the first one ends the process.
+        self._ending.acquire()
+
+    def _stop_for(self, cause: Failure) -> NoReturn:
+        """End this process because of `cause`; the guard's thread calls this too."""
+        self._end_once()
+        own = cause.rank == self.ranks.rank
+        why = "" if own else f"stopped, because rank {cause.rank} failed: "
+        print(f"{why}{cause.error}\n{cause.traceback}", file=sys.stderr, flush=True)  # noqa: T201 - the job's log
+        self._end_failed(cause)
+
+    def _end_failed(self, failure: Failure) -> NoReturn:
+        ranks: Ranks | None = getattr(self, "ranks", None)
+        told_at = time.monotonic()
+        if self.zero is not None:
+            self.zero.fail(failure)
+        elif ranks is None or ranks.is_zero:
+            write_early_failure(failure)
+        if self.guard is not None and self.zero is not None:
+            time.sleep(max(0.0, STORE_GRACE_SECONDS - (time.monotonic() - told_at)))
         end(failure.exit_code)
 
-    def _close_failed_run(self) -> None:
-        """Mark the run as failed if its server answers in time; the failure itself matters more."""
 
-        def close() -> None:
-            assert self._stores is not None
-            # Whatever keeps the run from being closed must not hide why it failed.
-            with contextlib.suppress(Exception):
-                stores = self._stores.result()
-                stores.log(self._points)
-                stores.tracking.finish("FAILED")
+def session(
+    *,
+    checkpoints: str | Path | None = None,
+    checkpoint_every_seconds: float = 300.0,
+    stall_seconds: float = 600.0,
+) -> Session:
+    """A session for this process, from the environment that the launcher and the planner set.
 
-        if self._stores is not None:
-            thread = threading.Thread(target=close, daemon=True)
-            thread.start()
-            thread.join(CLOSE_FAILED_RUN_SECONDS)
-
-    def _outcome(self, status: Status) -> Outcome:
-        contract = getattr(self, "contract", None)
-        ranks = getattr(self, "ranks", None)
-        world_size = ranks.world_size if ranks else 1
-        return Outcome(
-            status=status,
-            run_name=contract.run if contract else os.environ.get("TRAINGATE_RUN", ""),
-            workload=contract.workload if contract else os.environ.get("TRAINGATE_WORKLOAD", ""),
-            world_size=world_size,
-            training_backend=training_backend(world_size),
-            dataset_digest=self._data_digest,
-            metrics=self._metrics,
-            curve=tuple(
-                CurvePoint(step=step, loss=value)
-                for name, value, step, _ in self._points
-                if name == LOSS_METRIC
-            ),
-            durations_seconds={
-                **self._durations_seconds,
-                "total": time.perf_counter() - self._started,
-            },
-        )
-
-    def _lap(self, name: str) -> None:
-        spent = sum(self._durations_seconds.values())
-        self._durations_seconds[name] = time.perf_counter() - self._started - spent
-
-
-def session() -> Session:
-    """A session for this process, from the environment that the launcher and the planner set."""
-    return Session()
+    `checkpoints` is a folder that survives the node: a mounted output of the job. Without progress
+    for `stall_seconds` the run is ended, and the rank that holds up the others is named.
+    """
+    return Session(
+        checkpoints=checkpoints,
+        checkpoint_every_seconds=checkpoint_every_seconds,
+        stall_seconds=stall_seconds,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -31,6 +30,10 @@ class Finish:
     metrics: dict[str, float]
 
 
+#: A metric's name, value, step, and time in Unix milliseconds.
+Point = tuple[str, float, int, int]
+
+
 class Stores:
     """The three stores of one run. Construction reaches each of them, so that it fails early.
 
@@ -48,15 +51,20 @@ class Stores:
         self.results = Results(locations.resolve(contract.results_url))
         self.results.prepare()
         self.tracking = Tracking(contract, locations.resolve(contract.tracking_uri), tags=tags)
+        self._logged_steps = self.tracking.logged_steps()
         self.registry = Registry(contract, self.tracking)
         self.registry.check_owner()
 
-    def log(self, points: Sequence[tuple[str, float, int, int]]) -> None:
-        """Write (name, value, step, time in Unix milliseconds) points to the run."""
+    def log(self, points: Sequence[Point]) -> None:
+        """Write the points that the run does not have yet: a resumed run goes over steps again."""
         from mlflow.entities import Metric  # noqa: PLC0415 - off the critical path
 
         self.tracking.log_points(
-            [Metric(name, value, milliseconds, step) for name, value, step, milliseconds in points]
+            [
+                Metric(name, value, milliseconds, step)
+                for name, value, step, milliseconds in points
+                if step > self._logged_steps.get(name, -1)
+            ]
         )
 
     def describe(self, data_digest: str, params: Mapping[str, object]) -> None:
@@ -93,7 +101,3 @@ class Stores:
 
     def _tags(self, data_digest: str) -> dict[str, str]:
         return version_tags(self._contract, world_size=self._world_size, data_digest=data_digest)
-
-
-def now_milliseconds() -> int:
-    return int(time.time() * 1000)

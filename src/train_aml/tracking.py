@@ -60,6 +60,14 @@ class Tracking:
                     self.run_id, metrics=points[start : start + MAX_METRICS_A_CALL]
                 )
 
+    def logged_steps(self) -> dict[str, int]:
+        """The last step of each metric that the run has already, from an earlier start."""
+        with refusals("tracking server, metric history"):
+            return {
+                name: max(point.step for point in self.client.get_metric_history(self.run_id, name))
+                for name in self.client.get_run(self.run_id).data.metrics
+            }
+
     def log_params(self, params: Mapping[str, object]) -> None:
         """Write the parameters the run does not have yet.
 

@@ -17,6 +17,8 @@ COMMANDS = {
     "plan": "Show what a request would run, and what it costs at most.",
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",
+    "watch": "Follow a run to its end.",
+    "cancel": "Ask for a run's end.",
     "card": "Print the card of a run.",
     "image": "Pin the training image in job files.",
     "doctor": "Say what is missing, too weak or drifted, and how to mend it.",

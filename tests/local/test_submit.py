@@ -269,6 +269,33 @@ def test_resume_goes_on_in_the_same_run(repository, traingate):
     assert "nothing to resume" in refused.output
 
 
+def test_status_watch_and_cancel_follow_a_run(repository, traingate):
+    repository.request("import time\nprint('started', flush=True)\ntime.sleep(60)\n")
+    running = start(repository, "submit", "probe")
+    wait_for(lambda: "started" in log_of_rank_zero(repository))
+    (run,) = repository.runs()
+    assert f"{run.name}  Running" in traingate("status", "probe").output
+    watching = start(repository, "watch", run.name, "--every", "0.1")
+
+    assert traingate("cancel", run.name).exit_code == 0
+    running.communicate(timeout=30)
+    watched, _ = watching.communicate(timeout=30)
+
+    assert running.returncode == 143
+    assert watching.returncode == 143, watched
+    assert f"{run.name}  Canceled" in watched
+    assert "was stopped before it was trained" in watched
+    assert "stopped by SIGTERM" in traingate("status", run.name).output
+    assert traingate("cancel", run.name).output == f"{run.name} is Canceled\n"
+
+
+def test_a_run_that_is_not_there_is_a_usage_error(repository, traingate):
+    for verb in ("status", "watch", "cancel", "card"):
+        result = traingate(verb, "nothing-l1")
+        assert result.exit_code == 2
+        assert "There is no run nothing-l1 here." in result.output
+
+
 def test_threads_are_divided_among_the_ranks(repository, traingate, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     repository.request(OUTCOME + "print('threads', os.environ['OMP_NUM_THREADS'])\nsucceed()\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,26 @@ import pytest
 # importlib mode puts no test folder on the path, and the helpers of these tests are a module.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from launching import Launch
+from launching import TEMPLATE, Launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: World size: nodes x processes a node.
 TOPOLOGIES = {1: (1, 1), 2: (1, 2), 4: (2, 2)}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tracking_template(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Make the tracking database that every run starts from a copy of."""
+    path = tmp_path_factory.mktemp("template") / "tracking.db"
+    with warnings.catch_warnings():
+        # MLflow's own tables use what the newest SQLAlchemy deprecates.
+        warnings.simplefilter("ignore")
+        from mlflow import MlflowClient
+
+        MlflowClient(f"sqlite:///{path}").search_experiments()
+    TEMPLATE.path, TEMPLATE.exists = path, True
 
 
 @pytest.fixture(scope="session")

@@ -1,101 +1,155 @@
-"""Ranks that fail, and what is left behind."""
+"""Ranks that fail: the first cause reaches every rank and the outcome, and nothing stays behind."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
-from launching import DATA, ROOT, Launch
+from launching import DATA, DIGITS, ROOT, Launch, fault
 from mlflow import MlflowClient
+from stores import rows, tracked, versions
 
-from train_aml.results import Results
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*noload.*:sqlalchemy.exc.SADeprecationWarning")
 
-FAULTS = str(Path(__file__).parent / "faults.py")
 SCHEMA = json.loads((ROOT / "schemas" / "outcome.schema.json").read_text())
 
 
-def faulty(folder: Path, fault: str, rank: int, **changes: int) -> Launch:
-    arguments = (FAULTS, fault, str(rank), "--data", str(DATA), "--epochs", "1")
-    return Launch(folder=folder, run="faulty-l1", arguments=arguments, **changes)
-
-
-def versions(run: Launch) -> int:
-    return len(MlflowClient(run.tracking_uri).search_model_versions("name = 'digits-ddp'"))
-
-
-def rows(run: Launch) -> int:
-    results = Results(run.results_url)
-    found = len(results.rows(run.run))
-    results.close()
-    return found
-
-
-def test_rank_zero_failing_before_registering(tmp_path: Path, started: list[Launch]):
-    run = faulty(tmp_path, "raise-before-registering", 0)
+def failed(run: Launch, started: list[Launch]) -> dict[str, object]:
+    """Let the run fail; its failure as the outcome tells it."""
     started.append(run)
-    assert run.run_to_end() == [1, 0], run.logs()
+    codes = run.run_to_end()
+    assert 0 not in codes, run.logs()
     outcome = run.outcome()
     jsonschema.Draft202012Validator(SCHEMA).validate(outcome)
     assert outcome["status"] == "failed"
-    assert outcome["failure"]["error"] == "RuntimeError: planted"
-    assert outcome["failure"]["rank"] == 0
-    assert (versions(run), rows(run)) == (0, 0)
-    client = MlflowClient(run.tracking_uri)
-    experiment = client.get_experiment_by_name("digits-ddp")
-    (found,) = client.search_runs([experiment.experiment_id])
-    assert found.info.status == "FAILED"
+    assert (versions(run), rows(run)) == ([], [])
+    failure: dict[str, object] = outcome["failure"]
+    return failure
 
-    again = Launch(
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("action", ["raise", "stuck-in-finally"])
+def test_the_cause_reaches_every_rank(
+    tmp_path: Path, started: list[Launch], action: str, rank: int
+):
+    run = Launch(folder=tmp_path, run="failing-l1", arguments=fault(action, "backward:10", rank))
+    failure = failed(run, started)
+    assert failure["rank"] == rank
+    assert failure["error"] == "RuntimeError: planted"
+    assert 'raise RuntimeError("planted")' in str(failure["traceback"])
+    assert failure["exit_code"] == 1
+    assert [process.returncode for process in run.ranks] == [1, 1]
+    assert f"stopped, because rank {rank} failed: RuntimeError: planted" in run.log(1 - rank)
+    # The launcher looks for the earliest record; those who were only stopped wrote none.
+    assert run.failure(rank)["error"] == "RuntimeError: planted"
+    assert not run.failure_path(1 - rank).exists()
+    assert tracked(run).info.status == "FAILED"
+
+
+def test_the_cause_is_found_among_four_ranks(tmp_path: Path, started: list[Launch]):
+    run = Launch(
         folder=tmp_path,
-        run=run.run,
-        arguments=("-m", "train_aml.train_distributed", "--data", str(DATA), "--epochs", "1"),
+        run="failing-l1",
+        arguments=fault("raise", "backward:10", 2),
+        nodes=2,
+        processes=2,
     )
-    started.append(again)
-    assert again.run_to_end() == [0, 0], again.logs()
-    assert (versions(run), rows(run)) == (1, 1)
-    (found,) = client.search_runs([experiment.experiment_id])
-    assert found.info.status == "FINISHED"
+    failure = failed(run, started)
+    assert (failure["rank"], failure["node_rank"], failure["local_rank"]) == (2, 1, 0)
+    assert [path.name for path in sorted(tmp_path.glob("failure*"))] == ["failure2.json"]
 
 
-def test_a_rank_that_raises_leaves_its_record(tmp_path: Path, started: list[Launch]):
-    run = faulty(tmp_path, "raise-in-epoch", 1)
+@pytest.mark.parametrize("action", ["kill", "vanish0"])
+def test_a_rank_that_is_gone_without_a_word_is_named(
+    tmp_path: Path, started: list[Launch], action: str
+):
+    run = Launch(folder=tmp_path, run="gone-l1", arguments=fault(action, "backward:10", 1))
     started.append(run)
     codes = run.run_to_end()
-    assert codes[1] == 1
-    assert codes[0] != 0
-    first = min((run.failure(r) for r in (0, 1)), key=lambda f: f["time_unix_seconds"])
-    assert first["rank"] == 1
-    assert first["error"] == "RuntimeError: planted"
-    assert "planted" in first["traceback"]
-    assert (versions(run), rows(run)) == (0, 0)
+    assert codes == [69, -9 if action == "kill" else 0], run.logs()
+    failure = run.outcome()["failure"]
+    assert failure["rank"] == 1
+    assert failure["error"].startswith("RankLost: rank 1 is gone without a word")
+    assert (versions(run), rows(run)) == ([], [])
+
+
+def test_a_killed_rank_zero_is_named_by_the_others(tmp_path: Path, started: list[Launch]):
+    run = Launch(folder=tmp_path, run="gone-l1", arguments=fault("kill", "backward:10", 0))
+    started.append(run)
+    assert run.run_to_end() == [-9, 69], run.logs()
+    assert "rank 0 failed: RankLost: rank 0 is gone without a word" in run.log(1)
+    assert not run.outcome_path.exists()
+
+
+def test_leaving_early_is_no_success(tmp_path: Path, started: list[Launch]):
+    run = Launch(folder=tmp_path, run="early-l1", arguments=fault("exit0", "backward:10", 1))
+    failure = failed(run, started)
+    assert failure["rank"] == 1
+    assert str(failure["error"]).startswith("LeftEarly: the script ended itself in the middle")
+
+
+def test_a_stalled_rank_is_named_with_its_stack(tmp_path: Path, started: list[Launch]):
+    run = Launch(
+        folder=tmp_path,
+        run="stalled-l1",
+        arguments=fault("hang", "step:10", 1, "--stall-seconds", "3"),
+    )
+    failure = failed(run, started)
+    assert failure["rank"] == 1
+    assert "held up by rank 1;" in str(failure["error"])
+    assert "time.sleep(1_000)" in str(failure["traceback"])
+
+
+def test_a_loss_that_is_no_number_names_step_and_rank(tmp_path: Path, started: list[Launch]):
+    run = Launch(folder=tmp_path, run="nan-l1", arguments=fault("-", "loss:7", 1))
+    failure = failed(run, started)
+    assert failure["rank"] == 1
+    assert "the loss became nan at step 7 on rank 1" in str(failure["error"])
+
+
+def test_rank_zero_failing_before_registering(tmp_path: Path, started: list[Launch]):
+    run = Launch(
+        folder=tmp_path, run="late-l1", arguments=fault("raise", "register", 0, "--epochs", "1")
+    )
+    started.append(run)
+    assert run.run_to_end() == [1, 0], run.logs()
+    outcome = run.outcome()
+    assert outcome["status"] == "failed"
+    assert outcome["failure"]["error"] == "RuntimeError: planted"
+    assert (versions(run), rows(run), tracked(run).info.status) == ([], [], "FAILED")
+
+    again = Launch(folder=tmp_path, run=run.run, arguments=(*DIGITS, "--epochs", "1"))
+    started.append(again)
+    assert again.run_to_end() == [0, 0], again.logs()
+    assert (len(versions(run)), len(rows(run)), tracked(run).info.status) == (1, 1, "FINISHED")
 
 
 def test_another_workloads_model_is_refused_before_training(tmp_path: Path, started: list[Launch]):
-    client = MlflowClient(f"sqlite:///{tmp_path}/tracking.db")
+    run = Launch(folder=tmp_path, run="thief-l1", processes=1)
+    client = MlflowClient(run.tracking_uri, run.tracking_uri)
     client.create_registered_model("digits-ddp", tags={"traingate.workload": "segmentation"})
-    run = Launch(folder=tmp_path, run="thief-l1")
     started.append(run)
-    codes = run.run_to_end()
-    assert codes[0] == 69, run.logs()
+    assert run.run_to_end() == [69], run.logs()
     outcome = run.outcome()
     assert "was made by workload 'segmentation'" in outcome["failure"]["error"]
     assert outcome["curve"] == []
-    assert versions(run) == 0
+    assert (versions(run), rows(run)) == ([], [])
 
     allowed = Launch(
         folder=tmp_path,
         run="guest-l1",
-        arguments=("-m", "train_aml.train_distributed", "--data", str(DATA), "--epochs", "1"),
+        arguments=(*DIGITS, "--epochs", "1"),
         processes=1,
         variables={"TRAINGATE_MODEL_EXISTING": "true"},
     )
     started.append(allowed)
     assert allowed.run_to_end() == [0], allowed.logs()
-    assert versions(allowed) == 1
+    assert len(versions(allowed)) == 1
 
 
 def test_by_hand_without_a_contract(tmp_path: Path, started: list[Launch]):
@@ -110,9 +164,16 @@ def test_missing_data_is_the_datas_fault(tmp_path: Path, started: list[Launch]):
     run = Launch(
         folder=tmp_path,
         run="nodata-l1",
-        arguments=("-m", "train_aml.train_distributed", "--data", str(tmp_path / "none")),
+        arguments=("-m", "train_aml.train_distributed", "--data", str(DATA / "none")),
         processes=1,
     )
-    started.append(run)
-    assert run.run_to_end() == [65]
-    assert "digits.npz" in run.outcome()["failure"]["error"]
+    failure = failed(run, started)
+    assert "digits.npz" in str(failure["error"])
+    assert failure["exit_code"] == 65
+
+
+def test_fewer_samples_than_ranks_is_the_datas_fault(tmp_path: Path, started: list[Launch]):
+    run = Launch(folder=tmp_path, run="tiny-l1", arguments=(*DIGITS, "--global-batch-size", "1"))
+    failure = failed(run, started)
+    assert "a global batch of 1 cannot be shared by 2 processes" in str(failure["error"])
+    assert failure["exit_code"] == 65

@@ -84,3 +84,7 @@ class Backend(Protocol):
     def cancel(self, run_name: str) -> None:
         """Ask for the run's end; a run that is over stays as it ended."""
         ...
+
+    def run_names(self, workload: str | None) -> tuple[str, ...]:
+        """The runs it knows of one workload (or of all), oldest first."""
+        ...

@@ -1,11 +1,11 @@
-"""`traingate card RUN`."""
+"""`traingate card RUN|WORKLOAD`."""
 
 import click
 
 from traingate import pipeline
-from traingate.backends.local import LocalBackend
-from traingate.backends.local.folder import run_folder
+from traingate.backends.base import Observation
 from traingate.commands import world
+from traingate.documents.platform import Platform
 from traingate.documents.reading import platform_of
 from traingate.outcome import Outcome, UnusableOutcome, read_outcome
 from traingate.plan import CostCeiling, Topology
@@ -13,21 +13,38 @@ from traingate.report.card import Run, card
 
 
 @click.command("card")
-@click.argument("run", metavar="RUN")
-def command(run: str) -> None:
-    """Print the card of a run, as it would stand on the pull request."""
-    backend = world.local_backend(platform_of(world.repository()))
-    click.echo(local_card(backend, run), nl=False)
+@click.argument("name", metavar="RUN|WORKLOAD")
+def command(name: str) -> None:
+    """Print the card of a run, or of a workload's newest, as it would stand on a pull request."""
+    platform = platform_of(world.repository())
+    backend = world.backend(platform)
+    newest = backend.run_names(name)[-1:]
+    show_card(platform, pipeline.observe(backend, newest[0] if newest else name))
 
 
-def local_card(backend: LocalBackend, run_name: str) -> str:
+def show_card(platform: Platform, seen: Observation) -> None:
+    """Print the card of a run on the platform's backend."""
+    if platform.backend == "local":
+        text = _local_card(platform, seen)
+    else:
+        run = Run(
+            workload=seen.properties.get("traingate.workload", seen.run_name),
+            observation=seen,
+            where="on Azure ML",
+            logs=seen.url or "-",
+        )
+        text = card(run, _outcome(seen.outcome))
+    click.echo(text, nl=False)
+
+
+def _local_card(platform: Platform, seen: Observation) -> str:
     """The card of a local run, which is also written to its folder."""
-    observation = pipeline.observe(backend, run_name)
-    folder = run_folder(backend.repository, run_name)
-    facts, last = folder.facts(), folder.entries()[-1].details
+    backend = world.local_backend(platform)
+    facts, last = backend.facts(seen.run_name), backend.last_details(seen.run_name)
+    folder = backend.folder(seen.run_name)
     run = Run(
         workload=facts["workload"],
-        observation=observation,
+        observation=seen,
         topology=Topology(**facts["topology"]),
         cost=CostCeiling(**facts["cost"]) if facts["cost"] else None,
         where="on this machine",
@@ -35,7 +52,7 @@ def local_card(backend: LocalBackend, run_name: str) -> str:
         kind=last.get("kind"),
         traceback=(last.get("failure") or {}).get("traceback"),
     )
-    text = card(run, _outcome(observation.outcome))
+    text = card(run, _outcome(seen.outcome))
     folder.card.write_text(text, encoding="utf-8")
     return text
 
@@ -45,5 +62,5 @@ def _outcome(text: str | None) -> Outcome | None:
         return None
     try:
         return read_outcome(text)
-    except UnusableOutcome:  # The run's recorded reason says so already.
+    except UnusableOutcome:  # The run's reason says so already.
         return None

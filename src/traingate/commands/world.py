@@ -16,6 +16,7 @@ from traingate.errors import TraingateError, UsageProblem
 from traingate.findings import Finding, has_errors
 
 if TYPE_CHECKING:
+    from traingate.backends.azureml.backend import AzureMLBackend
     from traingate.backends.local import LocalBackend, Stores
 
 
@@ -68,11 +69,25 @@ class Refused(TraingateError):
 
 def backend(platform: Platform) -> Backend:
     """The backend that platform.yml names, imported only now."""
-    if platform.backend == "local":
-        return local_backend(platform)
-    raise UsageProblem(
-        f"This version has no backend `{platform.backend}`.", todo="Set `backend: local`."
-    )
+    if platform.backend == "azureml":
+        return azureml_backend(platform)
+    return local_backend(platform)
+
+
+def azureml_backend(platform: Platform) -> "AzureMLBackend":
+    """The workspace that platform.yml names.
+
+    Raises:
+        TraingateError: the `azure` extra is not installed, or there is no identity to use.
+    """
+    try:
+        from traingate.backends.azureml.backend import connect  # noqa: PLC0415 - only when used
+    except ImportError as error:
+        raise TraingateError(
+            f"The Azure ML backend needs a package that is not here ({error.name}).",
+            todo="Install it: pip install 'traingate[azure]'.",
+        ) from error
+    return connect(platform, repository(), os.environ)
 
 
 def local_backend(platform: Platform) -> "LocalBackend":

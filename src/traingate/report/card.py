@@ -25,8 +25,8 @@ class Run:
 
     workload: str
     observation: Observation
-    topology: Topology
-    cost: CostCeiling | None
+    topology: Topology | None = None
+    cost: CostCeiling | None = None
     where: str
     logs: str
     kind: str | None = None
@@ -41,7 +41,7 @@ def card(run: Run, outcome: Outcome | None) -> str:
 def _parts(run: Run, outcome: Outcome | None) -> Iterator[str]:
     yield f"### {_verdict(run, outcome)}"
     yield table(_facts(run, outcome))
-    if run.observation.state == "Failed":
+    if state_of(run.observation, outcome) == "Failed":
         yield ADVICE[run.kind or "code"]
         if run.traceback:
             yield block(run.traceback)
@@ -50,13 +50,21 @@ def _parts(run: Run, outcome: Outcome | None) -> Iterator[str]:
         yield "\n".join(f"- {code(warning)}" for warning in outcome.warnings)
 
 
+def state_of(seen: Observation, outcome: Outcome | None) -> str:
+    """The state for people: a run that completed without a usable outcome has failed."""
+    if seen.state == "Completed" and (outcome is None or outcome.model is None):
+        return "Failed"
+    return seen.state
+
+
 def _verdict(run: Run, outcome: Outcome | None) -> str:
-    seen = run.observation
-    if seen.state == "Completed" and outcome is not None and outcome.model is not None:
+    seen, state = run.observation, state_of(run.observation, outcome)
+    if state == "Completed" and outcome is not None and outcome.model is not None:
         return f"✅ {run.workload} is trained: {code(outcome.model.uri)}"
-    if seen.state == "Failed":
-        return f"❌ {run.workload} failed: {code(seen.reason or 'no reason was given')}"
-    if seen.state == "Canceled":
+    if state == "Failed":
+        reason = seen.reason or "no reason was given"
+        return f"❌ {run.workload} failed: {code(reason)}"
+    if state == "Canceled":
         return f"⏹️ {run.workload} was stopped before it was trained"
     return f"⏳ {run.workload} is {code(seen.state)}"
 
@@ -64,8 +72,11 @@ def _verdict(run: Run, outcome: Outcome | None) -> str:
 def _facts(run: Run, outcome: Outcome | None) -> Iterator[tuple[str, str]]:
     seen = run.observation
     yield "Run", code(seen.run_name)
-    yield "Topology", f"{words.topology(run.topology)}, {run.where}"
-    yield "Cost ceiling", words.cost(run.cost)
+    if run.topology is not None:
+        yield "Topology", f"{words.topology(run.topology)}, {run.where}"
+        yield "Cost ceiling", words.cost(run.cost)
+    elif outcome is not None:
+        yield "World size", f"{outcome.world_size}, {run.where}"
     if seen.started_at and seen.finished_at:
         yield "Duration", words.duration(seen.finished_at - seen.started_at)
     if outcome is not None and seen.state == "Completed":

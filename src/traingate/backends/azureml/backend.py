@@ -11,7 +11,7 @@ from traingate.backends.azureml.credential import Role, credential
 from traingate.backends.azureml.export import exported
 from traingate.backends.azureml.failures import READER, SUBMITTER, explained
 from traingate.backends.azureml.lookup import existing, get
-from traingate.backends.azureml.spent import Spent, spent
+from traingate.backends.azureml.spent import Spent, names, spent
 from traingate.backends.azureml.submit import Submitter, refuse_placeholder_image
 from traingate.backends.azureml.workspace import Workspace, quiet
 from traingate.backends.base import TERMINAL_STATES, Observation, Provenance, Submission
@@ -80,6 +80,15 @@ class AzureMLBackend:
             return
         with quiet(), explained("cancel the run", role=SUBMITTER):
             self._client.jobs.begin_cancel(run_name, polling=False)
+
+    def run_names(self, workload: str | None) -> tuple[str, ...]:
+        """The workspace's runs of ours, oldest first.
+
+        Raises:
+            TraingateError: Azure did not answer, or refused.
+        """
+        with quiet(), explained("list the jobs", role=READER):
+            return names(self._client, workload)
 
     def spent(self, admission: str) -> Spent:
         """Runs and dollars used under an admission (`Plan.admission`)."""

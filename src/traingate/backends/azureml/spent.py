@@ -6,7 +6,7 @@ from typing import Any, cast
 from azure.ai.ml import MLClient
 from azure.ai.ml.constants import ListViewType
 
-from traingate.backends.azureml.payload import ADMISSION, COST
+from traingate.backends.azureml.payload import ADMISSION, COST, WORKLOAD
 from traingate.errors import Refusal
 from traingate.plan import Plan
 
@@ -37,6 +37,19 @@ def spent(client: MLClient, admission: str) -> Spent:
         usd=sum(float(ceiling) for ceiling in ceilings if ceiling is not None),
         unpriced=ceilings.count(None),
     )
+
+
+def names(client: MLClient, workload: str | None) -> tuple[str, ...]:
+    """The jobs we made for `workload` (or for any), oldest first, archived ones included."""
+    asked = WORKLOAD if workload is None else f"{WORKLOAD}={workload}"
+    jobs = client.jobs.list(list_view_type=ListViewType.ALL, properties=asked)
+    made: dict[str, str] = {}
+    for job in (cast("Any", one) for one in jobs):
+        # None is a job azure-ai-ml could not parse: it has no name we could show.
+        if job is not None and workload in {None, job.properties.get(WORKLOAD)}:
+            context = job.creation_context
+            made[job.name] = str(context.created_at) if context else ""
+    return tuple(sorted(made, key=lambda name: made[name]))
 
 
 def refuse_overspending(plan: Plan, used: Spent) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from traingate.backends.base import TERMINAL_STATES, Observation, Provenance, Submission
-from traingate.backends.local.folder import make, run_folder
+from traingate.backends.local.folder import RunFolder, make, run_folder, runs
 from traingate.backends.local.running import Stores, run
 from traingate.backends.local.signals import received
 from traingate.errors import Refusal, UsageProblem
@@ -69,11 +69,7 @@ class LocalBackend:
         Raises:
             UsageProblem: no run has that name.
         """
-        folder = run_folder(self.repository, run_name)
-        if not folder.path.is_dir():
-            raise UsageProblem(
-                f"There is no run {run_name} here.", todo="`traingate status` lists the runs."
-            )
+        folder = self.folder(run_name)
         # The lock is looked at first: a launcher that ends in between has recorded its end.
         is_launched = folder.is_launched()
         entries = folder.entries()
@@ -98,10 +94,39 @@ class LocalBackend:
         """Ask the launcher to stop its ranks; a run that is over stays as it ended."""
         if self.observe(run_name).is_over:
             return
-        entries = run_folder(self.repository, run_name).entries()
+        entries = self.folder(run_name).entries()
         launcher = next(e.details["launcher"] for e in reversed(entries) if "launcher" in e.details)
         with contextlib.suppress(ProcessLookupError):
             os.kill(launcher, signal.SIGTERM)
+
+    def folder(self, run_name: str) -> RunFolder:
+        """The run's folder.
+
+        Raises:
+            UsageProblem: no run has that name.
+        """
+        folder = run_folder(self.repository, run_name)
+        if not (folder.path / "run.json").is_file():
+            raise UsageProblem(
+                f"There is no run {run_name} here.", todo="`traingate status` lists the runs."
+            )
+        return folder
+
+    def facts(self, run_name: str) -> dict[str, Any]:
+        """What was decided when the run was made: digest, provenance, topology, cost."""
+        return self.folder(run_name).facts()
+
+    def last_details(self, run_name: str) -> dict[str, Any]:
+        """What was recorded with the run's last state: the reason, the first failing rank."""
+        return self.folder(run_name).entries()[-1].details
+
+    def run_names(self, workload: str | None) -> tuple[str, ...]:
+        """The runs of this work tree, oldest first."""
+        return tuple(
+            folder.path.name
+            for folder in runs(self.repository)
+            if workload is None or folder.facts()["workload"] == workload
+        )
 
 
 def _facts(plan: Plan, provenance: Provenance) -> dict[str, Any]:

@@ -1,0 +1,136 @@
+"""What rank zero alone does: open the stores, keep the metrics, end the run, write the outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from train_aml.history import History
+from train_aml.outcome import Outcome
+from train_aml.provenance import training_backend
+from train_aml.pump import Pump
+from train_aml.stores import Finish, Stores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor, nn
+
+    from train_aml.environment import Contract
+    from train_aml.failure import Failure
+    from train_aml.outcome import Status
+    from train_aml.ranks import Ranks
+
+#: How long the end of a failed or preempted run may wait for a server that does not answer.
+CLOSE_SECONDS = 10.0
+
+
+class RankZero:
+    """Opens the run's stores in the background; `ready` says whether they are."""
+
+    def __init__(self, contract: Contract, ranks: Ranks, azureml_run_id: str) -> None:
+        self.history = History()
+        self._contract = contract
+        self._world_size = ranks.world_size
+        self._started_at = datetime.now(UTC)
+        self._data_digest = ""
+        self._params: dict[str, object] = {}
+        self._stores = ThreadPoolExecutor(1, thread_name_prefix="stores").submit(
+            Stores, contract, world_size=ranks.world_size, azureml_run_id=azureml_run_id
+        )
+        self._pump = Pump(self._stores)
+
+    def describe(self, data_digest: str, params: Mapping[str, object]) -> None:
+        self._data_digest = data_digest
+        self._params = dict(params)
+
+    def ready(self) -> None:
+        """Wait until the stores are open and know what is trained.
+
+        Raises:
+            StoreProblem: a store is away, or the model belongs to another workload.
+        """
+        self._stores.result().describe(self._data_digest, self._params)
+
+    def log(self, metrics: Mapping[str, float], step: int) -> None:
+        self.history.add(metrics, step)
+        self._pump.put(metrics, step)
+
+    def flush(self) -> None:
+        """Send the metrics so far, so that a checkpoint has no gap before it."""
+        self._within_limit(self._pump.flush)
+
+    def succeed(self, module: nn.Module, example: Tensor, metrics: dict[str, float]) -> None:
+        """Register, write the row, end the run, and last of all write the outcome."""
+        self.history.lap("to_end_of_training")
+        warnings = self._pump.close()
+        stores = self._stores.result()
+        model = stores.finish(
+            Finish(module=module, example=example, metrics=metrics),
+            self._data_digest,
+            self._started_at,
+        )
+        self.history.metrics.update(metrics)
+        replace(self._outcome("succeeded"), model=model, warnings=warnings).write()
+        print(f"registered {model.uri}", flush=True)  # noqa: T201 - the job's log
+
+    def fail(self, failure: Failure) -> None:
+        """End the run as failed, if its server answers in time, and write the outcome."""
+        self._end("FAILED")
+        replace(self._outcome("failed"), failure=failure).write()
+
+    def preempt(self) -> None:
+        """End the run as stopped, if its server answers in time, and write the outcome."""
+        self._end("KILLED")
+        self._outcome("preempted").write()
+
+    def _end(self, status: Literal["FAILED", "KILLED"]) -> None:
+        def end() -> None:
+            if self._stores.exception() is None:
+                self._pump.close()
+                self._stores.result().tracking.finish(status)
+
+        self._within_limit(end)
+
+    def _within_limit(self, action: object) -> None:
+        def run() -> None:
+            # A server that refuses now must not hide why the run ends, nor stop one that goes on.
+            with contextlib.suppress(Exception):
+                action()  # type: ignore[operator]
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join(CLOSE_SECONDS)
+
+    def _outcome(self, status: Status) -> Outcome:
+        self.history.lap("total")
+        opened = self._stores.done() and self._stores.exception() is None
+        return Outcome(
+            status=status,
+            run_name=self._contract.run,
+            workload=self._contract.workload,
+            world_size=self._world_size,
+            training_backend=training_backend(self._world_size),
+            dataset_digest=self._data_digest,
+            mlflow_run_id=self._stores.result().tracking.run_id if opened else "",
+            metrics=dict(self.history.metrics),
+            curve=self.history.curve.points(),
+            durations_seconds=self.history.durations_seconds,
+        )
+
+
+def write_early_failure(failure: Failure, world_size: int = 1) -> None:
+    """Write the outcome of a start that failed before its contract was read."""
+    Outcome(
+        status="failed",
+        run_name=os.environ.get("TRAINGATE_RUN", ""),
+        workload=os.environ.get("TRAINGATE_WORKLOAD", ""),
+        world_size=world_size,
+        training_backend=training_backend(world_size),
+        failure=failure,
+    ).write()
