@@ -107,7 +107,7 @@ class Session:
                 self._stop_preempted(error)
         except BaseException as late:  # noqa: BLE001 - every way to fail ends in a record
             error = late
-        assert error is not None  # noqa: S101 - success has ended the process
+        assert error is not None
         self._fail(error)
 
     def wrap(
@@ -116,7 +116,7 @@ class Session:
         *,
         strategy: Strategy = "ddp",
         precision: Precision = "fp32",
-        **options: Any,  # noqa: ANN401 - DDP's or fully_shard's own
+        **options: Any,
     ) -> Network:
         """Move `module`, the same on every rank, to the device and spread its work."""
         return wrap(

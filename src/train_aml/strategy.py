@@ -52,7 +52,7 @@ class Network:
         self._skeleton = skeleton
         self._autocast = autocast
 
-    def __call__(self, *inputs: Tensor) -> Any:  # noqa: ANN401 - what the module returns
+    def __call__(self, *inputs: Tensor) -> Any:
         with self._autocast():
             outputs = self._wrapped(*inputs)
         # Losses are summed over a batch, for which bfloat16 has too few digits.
@@ -135,7 +135,7 @@ def wrap(
     *,
     strategy: Strategy,
     precision: Precision,
-    **options: Any,  # noqa: ANN401 - DDP's or fully_shard's own
+    **options: Any,
 ) -> Network:
     """Move `module` to the device and spread it over the ranks.
 

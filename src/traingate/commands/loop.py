@@ -71,6 +71,11 @@ def open_backend(platform: Platform, tree: Path) -> Backend:
         return local.backend(platform)
 
 
+def reading_backend(platform: Platform) -> Backend:
+    """The same backend as the identity that can only read."""
+    return local.backend(platform, "reader")
+
+
 def summary(texts: Iterable[str]) -> None:
     """Add to the job summary, if there is one."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")

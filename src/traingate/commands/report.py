@@ -24,7 +24,7 @@ def command(*, trained: bool) -> None:
     tip = git.commit(Path.cwd())
     assert tip is not None
     world = loop.github_world(Path.cwd(), branch="", tip=tip)
-    backend = loop.open_backend(platform_of(Path.cwd()), Path.cwd())
+    backend = loop.reading_backend(platform_of(Path.cwd()))
     if trained:
         _trained(world, backend)
         return
