@@ -91,7 +91,7 @@ def _send(
         commit=record.commit,
         pull_request=record.pull_request,
     )
-    with world.history.checked_out(record.commit) as tree:
+    with world.history.checked_out(record.commit, record.workload) as tree:
         backend = world.open_backend(admitted.request.context.platform, tree)
         try:
             submission = pipeline.submit(backend, admitted.plan, provenance)
