@@ -37,11 +37,11 @@ def do(action: str) -> None:
             sys.exit(f"unknown action {action}")
 
 
-def before(owner: Any, name: str, action: str, skip: int = 0) -> None:  # noqa: ANN401 - any class
+def before(owner: Any, name: str, action: str, skip: int = 0) -> None:
     """Make `owner.name` do the action before its call number `skip`."""
     original, calls = getattr(owner, name), iter(range(10**9))
 
-    def wrapper(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401 - stands in for anything
+    def wrapper(*arguments: Any, **keywords: Any) -> Any:
         if next(calls) == skip:
             do(action)
         return original(*arguments, **keywords)
@@ -80,7 +80,7 @@ def poison(step: int) -> None:
 
     original, calls = loop.Loop._backward, iter(range(10**9))
 
-    def wrapper(self: loop.Loop, loss_sum: Any, size: int) -> Any:  # noqa: ANN401 - tensors
+    def wrapper(self: loop.Loop, loss_sum: Any, size: int) -> Any:
         scale = float("nan") if next(calls) == step else 1.0
         return original(self, loss_sum * scale, size)
 
