@@ -33,7 +33,7 @@ PULL_REQUEST = {
     "required_approving_review_count": 1,
     "require_code_owner_review": True,
     "dismiss_stale_reviews_on_push": True,
-    "require_last_push_approval": False,
+    "require_last_push_approval": True,
 }
 STRONG = [
     {"type": "pull_request", "parameters": PULL_REQUEST},

@@ -17,6 +17,7 @@ from traingate.findings import Finding, has_errors
 
 if TYPE_CHECKING:
     from traingate.backends.azureml.backend import AzureMLBackend
+    from traingate.backends.azureml.credential import Role
     from traingate.backends.local import LocalBackend, Stores
 
 
@@ -67,14 +68,14 @@ class Refused(TraingateError):
         self.findings = findings
 
 
-def backend(platform: Platform) -> Backend:
+def backend(platform: Platform, role: "Role" = "submitter") -> Backend:
     """The backend that platform.yml names, imported only now."""
     if platform.backend == "azureml":
-        return azureml_backend(platform)
+        return azureml_backend(platform, role)
     return local_backend(platform)
 
 
-def azureml_backend(platform: Platform) -> "AzureMLBackend":
+def azureml_backend(platform: Platform, role: "Role" = "submitter") -> "AzureMLBackend":
     """The workspace that platform.yml names.
 
     Raises:
@@ -87,7 +88,7 @@ def azureml_backend(platform: Platform) -> "AzureMLBackend":
             f"The Azure ML backend needs a package that is not here ({error.name}).",
             todo="Install it: pip install 'traingate[azure]'.",
         ) from error
-    return connect(platform, repository(), os.environ)
+    return connect(platform, repository(), os.environ, role=role)
 
 
 def local_backend(platform: Platform) -> "LocalBackend":

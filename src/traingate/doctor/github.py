@@ -23,7 +23,8 @@ def rules(github: GitHub, branch: str) -> Iterator[Diagnosis]:
     lacking = {
         "no approval is required": found.approvals < 1,
         "code owners need not review": not found.code_owner_review,
-        "an approval outlives a later push": not (found.dismiss_stale or found.last_push_approval),
+        "an approval outlives a later push": not found.dismiss_stale,
+        "whoever pushed last may approve": not found.last_push_approval,
     }
     every = list(github.pages(f"rules/branches/{branch}"))
     lacking |= {

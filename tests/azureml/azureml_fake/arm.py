@@ -168,7 +168,7 @@ def done(state: State, match: Any, seen: Seen) -> Answer:
     return Answer()
 
 
-_SUBSCRIPTION = f"/subscriptions/{SUBSCRIPTION}"
+_SUBSCRIPTION = r"/subscriptions/[^/]+"
 _PROVIDER = r"/providers/Microsoft\.MachineLearningServices"
 _WORKSPACE = rf"(?P<arm>{_SUBSCRIPTION}/resourceGroups/rg1{_PROVIDER}/workspaces/ws1)"
 _VERSION = rf"{_WORKSPACE}/(?P<kind>codes|environments)/(?P<name>[^/]+)/versions/(?P<version>[^/]+)"
