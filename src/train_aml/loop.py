@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from torch.optim.lr_scheduler import LRScheduler
 
     from train_aml.sampler import Batch, Sampler
-    from train_aml.session import Session
     from train_aml.strategy import Network
+    from train_aml.training_session import Session
 
 #: How often the ranks exchange their losses, a preemption notice and rank zero's clock. One small
 #: message this often costs nothing measurable; one every step costs up to a quarter of the speed.

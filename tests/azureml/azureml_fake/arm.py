@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from azureml_fake.state import SIZES, SUBSCRIPTION, Answer, Route, Seen, State, refused
+from azureml_fake.state import SIZES, Answer, Route, Seen, State, refused
 
 _CREATE_ONLY = (
     "codeId", "command", "computeId", "displayName", "distribution", "environmentId",
