@@ -93,7 +93,7 @@ class Session:
                 self._ending.preempt(error)
         except BaseException as late:  # noqa: BLE001 - every way to fail ends in a record
             error = late
-        assert error is not None  # noqa: S101 - success has ended the process
+        assert error is not None
         self._ending.fail(error)
 
     def wrap(
