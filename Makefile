@@ -6,6 +6,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
+# Azurite, a real blob server, is an npm package.
+TESTS  := PATH="$(CURDIR)/$(VENV)/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest
+
 .PHONY: demo test test-all format lint clean
 .DEFAULT_GOAL := help
 
@@ -28,6 +31,9 @@ $(VENV)/train: $(VENV)/made pyproject.toml constraints.txt
 
 $(VENV)/dev: $(VENV)/train
 	@$(PIP) --editable '.[train,azure,dev]'
+	@if command -v npm >/dev/null; then \
+	  npm install --silent --no-fund --no-audit --prefix $(VENV)/node azurite@3.37.0; \
+	else echo "No npm: the tests against a real blob server will be skipped."; fi
 	@touch $@
 
 demo: $(VENV)/train
@@ -41,10 +47,10 @@ lint: $(VENV)/dev
 
 test: lint
 	@$(BIN)/coverage erase
-	@$(BIN)/python -m pytest --cov --cov-report=term -m "not exhaustive"
+	@$(TESTS) --cov --cov-report=term -m "not exhaustive"
 
 test-all: lint
-	@HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest --timeout 1800
+	@HYPOTHESIS_PROFILE=exploring $(TESTS) --timeout 1800
 
 format: $(VENV)/dev
 	@$(BIN)/ruff check --fix .
