@@ -212,6 +212,18 @@ def test_an_approval_by_a_team_listed_at_the_base(stage: Stage) -> None:
     assert decision.record.approver == "gil"
 
 
+def test_an_approval_by_a_team_that_a_token_may_read(stage: Stage) -> None:
+    stage.merged({".github/CODEOWNERS": "* @acme/gpu\n"})
+    stage.has_teams_token = True
+    stage.fake.repository.teams = {"acme/gpu": {"gil"}}
+    for approver, expected in (("zoe", "zoe does not own"), ("Gil", None)):
+        pull = stage.open(request(lr=0.1 if expected else 0.2))
+        stage.approve(pull, by=approver)
+        (decision,) = submit(stage, stage.merge(pull))
+        assert (decision.record is not None) == (expected is None)
+        assert expected is None or expected in str(decision.reasons[0])
+
+
 def test_files_that_differ_from_what_was_approved(stage: Stage) -> None:
     pull = stage.open(request())
     stage.approve(pull)
