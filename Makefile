@@ -44,7 +44,7 @@ test: lint
 	@$(BIN)/python -m pytest --cov --cov-report=term -m "not exhaustive"
 
 test-all: lint
-	@$(BIN)/python -m pytest --timeout 1800
+	@HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest --timeout 1800
 
 format: $(VENV)/dev
 	@$(BIN)/ruff check --fix .

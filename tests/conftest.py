@@ -1,5 +1,6 @@
 """A repository to run commands in, and the command line as its users call it."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +9,15 @@ from textwrap import dedent
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import settings
 
 from traingate import cli
+
+# The ordinary suite tries the same examples each time, so that a red build is about the change;
+# `make test-all` goes looking for new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("exploring", deadline=None, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 

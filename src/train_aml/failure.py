@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from train_aml.files import write_atomically
 from train_aml.problems import exit_code_of
+from train_aml.secrets import redact
 
 if TYPE_CHECKING:
     from train_aml.ranks import Ranks
@@ -42,8 +43,10 @@ class Failure:
             rank=ranks.rank if ranks else None,
             local_rank=ranks.local_rank if ranks else None,
             node_rank=ranks.node_rank if ranks else None,
-            error=shorten(f"{type(error).__name__}: {error}", MAX_ERROR_CHARACTERS),
-            traceback=shorten("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS),
+            error=shorten(redact(f"{type(error).__name__}: {error}"), MAX_ERROR_CHARACTERS),
+            traceback=shorten(
+                redact("".join(traceback.format_exception(error))), MAX_TRACEBACK_CHARACTERS
+            ),
             exit_code=exit_code_of(error),
         )
 

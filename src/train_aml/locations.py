@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from train_aml.problems import StoreProblem
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-VAULT_SCHEME = "keyvault://"
+from train_aml import secrets
 
 
 def resolve(location: str) -> str:
@@ -13,9 +15,27 @@ def resolve(location: str) -> str:
     Raises:
         StoreProblem: the location is `keyvault://...` and cannot be resolved.
     """
-    if location.startswith(VAULT_SCHEME):
-        raise StoreProblem(
-            f"{location} is a Key Vault location, and this image cannot resolve those. On a laptop "
-            "give the local stores as TRAINGATE_TRACKING_URI and TRAINGATE_RESULTS_URL."
+    return secrets.read(location) if location.startswith(secrets.SCHEME) else location
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Server:
+    """A tracking server: its address without credentials, and those that stood in it."""
+
+    address: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+
+    @classmethod
+    def at(cls, uri: str) -> Self:
+        """Take `http(s)://user:password@host` apart; MLflow would print it whole in its errors."""
+        parts = urlsplit(uri)
+        if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
+            return cls(address=uri)
+        secrets.hide(uri)
+        _, _, host = parts.netloc.rpartition("@")
+        return cls(
+            address=urlunsplit(parts._replace(netloc=host)),
+            username=unquote(parts.username or ""),
+            password=unquote(parts.password or ""),
         )
-    return location

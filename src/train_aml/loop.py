@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 
 from train_aml.history import LOSS_METRIC
+from train_aml.meter import Meter
 from train_aml.problems import DataProblem, TrainingProblem
 from train_aml.signals import Preempted
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from torch.optim.lr_scheduler import LRScheduler
 
     from train_aml.sampler import Batch, Sampler
-    from train_aml.session import Session
     from train_aml.strategy import Network
+    from train_aml.training_session import Session
 
 #: How often the ranks exchange their losses, a preemption notice and rank zero's clock. One small
 #: message this often costs nothing measurable; one every step costs up to a quarter of the speed.
@@ -88,6 +89,7 @@ class Loop:
         self._sizes: list[int] = []
         self._next_sync = 1
         self._last_sync = time.perf_counter()
+        self._meter = Meter(session.device)
         self._best_score = -math.inf
         #: The best weights so far, on rank zero; empty elsewhere.
         self.best_state: dict[str, Any] = {}
@@ -101,6 +103,7 @@ class Loop:
         """The epochs that are still to do; one that was cut off comes again with its rest."""
         while self._epoch < self._recipe.epochs:
             self._network.train()
+            self._meter.restart()
             yield Epoch(number=self._epoch, batches=self._batches())
             self._epoch, self._done = self._epoch + 1, 0
         self._session.checkpoint(self)
@@ -171,7 +174,7 @@ class Loop:
         self._best_score = state["best_score"]
 
     def _batches(self) -> Iterator[Batch]:
-        return self._sampler.epoch(self._epoch, first=self._done)
+        return self._meter.batches(self._sampler.epoch(self._epoch, first=self._done))
 
     def _backward(self, loss_sum: Tensor, size: int) -> Tensor:
         # DDP and FSDP average over the ranks. Their parts differ in size, so each rank counts its
@@ -193,7 +196,7 @@ class Loop:
         everyone = _gather(mine, self._sampler.world_size)
         self._session.tick()
         self._refuse_non_finite(everyone[:, 3:], first)
-        self._log(everyone[:, 3:].sum(0), first, seconds)
+        self._log(everyone[:, 3:].sum(0), first)
         steps_in_time = SYNC_SECONDS * len(self._losses) / max(everyone[:, 2].max().item(), 1e-6)
         self._next_sync = min(
             max(1, int(steps_in_time)), 2 * self._next_sync, MAX_STEPS_BETWEEN_SYNCS
@@ -220,16 +223,14 @@ class Loop:
             self._session.await_cause()
         raise culprit
 
-    def _log(self, totals: Tensor, first: int, seconds: float) -> None:
+    def _log(self, totals: Tensor, first: int) -> None:
         if self._session.zero is None:
             return
         self._session.zero.history.lap("to_first_step")
         for offset, (total, size) in enumerate(zip(totals.tolist(), self._sizes, strict=True)):
             self._session.log({LOSS_METRIC: total / size}, step=first + offset)
-        self._session.log(
-            {"samples_per_second": sum(self._sizes) / max(seconds, 1e-9)},
-            step=first + len(self._sizes) - 1,
-        )
+        figures = self._meter.read(steps=len(self._sizes), samples=sum(self._sizes))
+        self._session.log(figures, step=first + len(self._sizes) - 1)
 
 
 def _gather(mine: Tensor, world_size: int) -> Tensor:

@@ -33,6 +33,10 @@ class StoreProblem(TrainingProblem):
     exit_code = ExitCode.PLATFORM
 
 
+class StoreRefusal(StoreProblem):
+    """The tracking server has understood the request and will not grant it, however often asked."""
+
+
 class ModelOwnedElsewhere(StoreProblem):
     """The registered model belongs to another workload, and the admission does not share it."""
 

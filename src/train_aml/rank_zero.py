@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from train_aml.history import History
 from train_aml.outcome import Outcome
+from train_aml.problems import StoreProblem
 from train_aml.provenance import training_backend
 from train_aml.pump import Pump
 from train_aml.stores import Finish, Stores
@@ -62,8 +64,8 @@ class RankZero:
         self._pump.put(metrics, step)
 
     def flush(self) -> None:
-        """Send the metrics so far, so that a checkpoint has no gap before it."""
-        self._within_limit(self._pump.flush)
+        """Have the metrics so far on the server or on the disk before a checkpoint counts."""
+        self._pump.flush()
 
     def succeed(self, module: nn.Module, example: Tensor, metrics: dict[str, float]) -> None:
         """Register, write the row, end the run, and last of all write the outcome."""
@@ -81,31 +83,28 @@ class RankZero:
 
     def fail(self, failure: Failure) -> None:
         """End the run as failed, if its server answers in time, and write the outcome."""
-        self._end("FAILED")
-        replace(self._outcome("failed"), failure=failure).write()
+        warnings = self._end("FAILED")
+        replace(self._outcome("failed"), failure=failure, warnings=warnings).write()
 
     def preempt(self) -> None:
         """End the run as stopped, if its server answers in time, and write the outcome."""
-        self._end("KILLED")
-        self._outcome("preempted").write()
+        warnings = self._end("KILLED")
+        replace(self._outcome("preempted"), warnings=warnings).write()
 
-    def _end(self, status: Literal["FAILED", "KILLED"]) -> None:
+    def _end(self, status: Literal["FAILED", "KILLED"]) -> tuple[str, ...]:
+        """Send the last metrics and end the run, within a limit; what to say in the outcome."""
+
         def end() -> None:
-            if self._stores.exception() is None:
-                self._pump.close()
+            # A server that refuses now must not hide why the run ends.
+            with contextlib.suppress(StoreProblem):
                 self._stores.result().tracking.finish(status)
 
-        self._within_limit(end)
-
-    def _within_limit(self, action: object) -> None:
-        def run() -> None:
-            # A server that refuses now must not hide why the run ends, nor stop one that goes on.
-            with contextlib.suppress(Exception):
-                action()  # type: ignore[operator]
-
-        thread = threading.Thread(target=run, daemon=True)
+        until = time.monotonic() + CLOSE_SECONDS
+        warnings = self._pump.close(CLOSE_SECONDS / 2)
+        thread = threading.Thread(target=end, daemon=True)
         thread.start()
-        thread.join(CLOSE_SECONDS)
+        thread.join(max(0.0, until - time.monotonic()))
+        return warnings
 
     def _outcome(self, status: Status) -> Outcome:
         self.history.lap("total")

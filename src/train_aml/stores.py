@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from train_aml.environment import Contract
     from train_aml.outcome import Model
+    from train_aml.spool import Point
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,10 +29,6 @@ class Finish:
     module: nn.Module
     example: Tensor
     metrics: dict[str, float]
-
-
-#: A metric's name, value, step, and time in Unix milliseconds.
-Point = tuple[str, float, int, int]
 
 
 class Stores:
@@ -55,15 +52,18 @@ class Stores:
         self.registry = Registry(contract, self.tracking)
         self.registry.check_owner()
 
-    def log(self, points: Sequence[Point]) -> None:
-        """Write the points that the run does not have yet: a resumed run goes over steps again."""
+    def log(self, points: Sequence[Point], *, kept: bool = False) -> None:
+        """Write the points that the run does not have yet: a resumed run goes over steps again.
+
+        Points that were `kept` on the disk may lie before others that arrived; all are written.
+        """
         from mlflow.entities import Metric  # noqa: PLC0415 - off the critical path
 
         self.tracking.log_points(
             [
                 Metric(name, value, milliseconds, step)
                 for name, value, step, milliseconds in points
-                if step > self._logged_steps.get(name, -1)
+                if kept or step > self._logged_steps.get(name, -1)
             ]
         )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from train_aml.problems import StoreProblem
+from train_aml.locations import Server
+from train_aml.problems import StoreProblem, StoreRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
 
     from train_aml.environment import Contract
 
+#: The name under which MLflow finds the credentials that `Tracking` was given.
+AUTH_PROVIDER = "traingate"
+#: What MLflow says of a request that is wrong in itself.
+REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST", "MALFORMED_REQUEST")
 RUN_TAG = "traingate.run"
 MAX_PARAM_CHARACTERS = 6_000
 #: What MLflow takes in one log_batch call.
@@ -32,14 +39,12 @@ class Tracking:
     """
 
     def __init__(self, contract: Contract, uri: str, *, tags: Mapping[str, str]) -> None:
-        import mlflow  # noqa: PLC0415 - its 1.4 s belong off the critical path
-
-        # The fluent functions that log a model know no client; both must mean the same server.
-        mlflow.set_tracking_uri(uri)
-        mlflow.set_registry_uri(uri)
-        self.client: MlflowClient = mlflow.MlflowClient(uri, uri)
+        server = Server.at(uri)
+        self.client: MlflowClient = _connect(server)
         self._contract = contract
-        self._uri = uri
+        self._uri = server.address
+        with refusals(f"tracking server {server.address}"):
+            _check_version(server.address)
         with refusals(f"tracking server, experiment {contract.workload!r}"):
             self.experiment_id = self._experiment()
             self.run_id = self._find() or self._create(tags)
@@ -143,6 +148,65 @@ class Tracking:
         self.set_tags(tags)
 
 
+def _connect(server: Server) -> MlflowClient:
+    import mlflow  # noqa: PLC0415 - its 1.4 s belong off the critical path
+    from mlflow.tracking.request_auth.abstract_request_auth_provider import (  # noqa: PLC0415
+        RequestAuthProvider,
+    )
+    from mlflow.tracking.request_auth.registry import (  # noqa: PLC0415 - as above
+        _request_auth_provider_registry as providers,
+    )
+
+    # The fluent functions that log a model know no client; both must mean the same server.
+    mlflow.set_tracking_uri(server.address)
+    mlflow.set_registry_uri(server.address)
+    # MLflow puts its server into the environment, for children that have no business there.
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
+        os.environ.pop(name, None)
+    if server.username:
+        # MLflow's own way, MLFLOW_TRACKING_PASSWORD, would hand the password to every child.
+        class Credentials(RequestAuthProvider):
+            def get_name(self) -> str:
+                return AUTH_PROVIDER
+
+            def get_auth(self) -> tuple[str, str]:
+                return server.username, server.password
+
+        providers._registry[:] = [one for one in providers if one.get_name() != AUTH_PROVIDER]  # noqa: SLF001
+        providers.register(Credentials)  # type: ignore[no-untyped-call]
+        os.environ["MLFLOW_TRACKING_AUTH"] = AUTH_PROVIDER
+    return mlflow.MlflowClient(server.address, server.address)
+
+
+def _check_version(address: str) -> None:
+    """Refuse a server whose interface is not this client's, before a training finds out.
+
+    Raises:
+        StoreProblem: its major version is another, so models would be logged in another way.
+    """
+    if not address.startswith(("http://", "https://")):
+        return
+    import mlflow  # noqa: PLC0415 - as above
+    from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415 - as above
+    from mlflow.utils.rest_utils import http_request  # noqa: PLC0415 - as above
+
+    creds = get_default_host_creds(address)  # type: ignore[no-untyped-call]
+    answer = http_request(creds, "/version", "GET")  # type: ignore[no-untyped-call]
+    if answer.status_code in (401, 403):
+        raise StoreProblem(
+            f"tracking server {address}: {answer.status_code} {answer.reason}. Check the user and "
+            "the password in TRAINGATE_TRACKING_URI (https://USER:PASSWORD@HOST, with special "
+            "characters percent-encoded)."
+        )
+    found = re.match(r"(\d+)\.\d+", answer.text)
+    # A proxy may pass on the interface alone; then the calls that follow must tell.
+    if answer.ok and found and found[1] != mlflow.__version__.partition(".")[0]:
+        raise StoreProblem(
+            f"tracking server {address} runs MLflow {answer.text.strip()}, and this image has "
+            f"MLflow {mlflow.__version__}. Use an image with the server's major version."
+        )
+
+
 def artifact_location(uri: str, experiment: str) -> str | None:
     """Where an experiment's artifacts go: a server decides itself, a SQLite file keeps them near.
 
@@ -162,7 +226,7 @@ def refusals(what: str) -> Iterator[None]:
     try:
         yield
     except MlflowException as error:
-        raise StoreProblem(
+        raise (StoreRefusal if error.error_code in REFUSALS else StoreProblem)(
             f"{what}: {str(error).splitlines()[0]} [{error.error_code}]. Check "
             "TRAINGATE_TRACKING_URI, that the server is reachable from the job, and its rights."
         ) from error

@@ -113,7 +113,7 @@ def code_upload(state: State, match: Any, seen: Seen) -> Answer:
             "pendingUploadType": "TemporaryBlobReference",
             "blobReferenceForConsumption": {
                 "blobUri": container,
-                "storageAccountArmId": "/subscriptions/s1/x",
+                "storageAccountArmId": "/subscriptions/x",
                 "credential": {
                     "credentialType": "SAS",
                     "sasUri": f"{container}?{signature}",

@@ -57,6 +57,9 @@ class RunFolder:
     def failures(self) -> Path:
         return self.path / "failures"
 
+    def failure(self, rank: int) -> Path:
+        return self.failures / f"{rank}.json"
+
     @property
     def card(self) -> Path:
         return self.path / "card.md"

@@ -1,8 +1,10 @@
 """A small process that outlives the launcher only to take its ranks along.
 
 A launcher that is killed (SIGKILL, out of memory) cannot clean up. The keeper holds the other
-end of a pipe: process groups are named on it, and its end without `done` means the launcher is
-gone, so the groups are killed. It runs this file alone and imports nothing of ours.
+end of a pipe: sessions are named on it, and its end without `done` means the launcher is gone, so
+the sessions are killed. It runs this file alone and imports nothing of ours.
+
+A session rather than a process group, because mpirun gives each rank a group of its own.
 """
 
 import contextlib
@@ -10,12 +12,13 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 
 class Keeper:
-    """Context manager: every process group named to `keep` dies with this process."""
+    """Context manager: every session named to `keep` dies with this process."""
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
@@ -26,8 +29,8 @@ class Keeper:
         )
         return self
 
-    def keep(self, process_group: int) -> None:
-        self._say(str(process_group))
+    def keep(self, session: int) -> None:
+        self._say(str(session))
 
     def __exit__(
         self,
@@ -47,15 +50,39 @@ class Keeper:
             self._process.stdin.flush()
 
 
+def kill_session(session: int) -> None:
+    """Kill every process of a session, those that it starts meanwhile included."""
+    while members := session_members(session):
+        for process in members:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(session, signal.SIGKILL)
+
+
+def session_members(session: int) -> list[int]:
+    """The living processes of a session; none where there is no /proc to read them from."""
+    members = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            told = entry.read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        # After the name, which may hold anything: state, parent, group, session.
+        state, _, _, its_session = told[told.rindex(")") + 2 :].split()[:4]
+        if int(its_session) == session and state not in "ZX":
+            members.append(int(entry.parent.name))
+    return members
+
+
 def _watch() -> None:
-    groups = []
+    sessions = []
     for line in sys.stdin:
         if line.strip() == "done":
             return
-        groups.append(int(line))
-    for group in groups:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
+        sessions.append(int(line))
+    for session in sessions:
+        kill_session(session)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from traingate.backends.local.keeper import Keeper
+from traingate.backends.local.keeper import Keeper, kill_session, session_members
 from traingate.backends.local.ranks import Rank
 from traingate.backends.local.signals import Received
 
@@ -53,23 +53,34 @@ class Watched:
 class Processes:
     """The ranks of one run as running processes.
 
-    Each rank is the leader of its own process group, so that stopping it takes along what it
-    started (data loader workers, shells).
+    Each leads a session of its own, so that stopping it takes along what it started (data loader
+    workers, shells). Under MPI the one process started here is mpirun, for all ranks.
     """
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._ranks: dict[int, Rank] = {}
+        self._spared: set[int] = set()
         self._ended: list[Ended] = []
         self._events: queue.Queue[Ended] = queue.Queue()
         self._stopped = False
         self._kill_at = 0.0
 
     def start(
-        self, rank: Rank, command: str, variables: Mapping[str, str], cwd: Path, log: Path
+        self,
+        rank: Rank,
+        command: str,
+        variables: Mapping[str, str],
+        cwd: Path,
+        log: Path,
+        *,
+        ask_members: bool = False,
     ) -> None:
-        """Start one rank through a shell, as Azure ML does, with both streams into `log`."""
+        """Start one rank through a shell, as Azure ML does, with both streams into `log`.
+
+        With `ask_members` a stop is asked of what the process has started, not of itself.
+        """
         with log.open("ab") as stream:
             process = subprocess.Popen(
                 _shell(command, log.with_suffix(".sh")),
@@ -83,6 +94,8 @@ class Processes:
         self._keeper.keep(process.pid)
         self._running[rank.rank] = process
         self._ranks[rank.rank] = rank
+        if ask_members:
+            self._spared.add(process.pid)
         threading.Thread(target=self._wait, args=(rank, process), daemon=True).start()
 
     def watch(
@@ -119,19 +132,27 @@ class Processes:
         """Kill what is left, at once."""
         self._kill_at = 0.0
         for process in self._running.values():
-            _signal_group(process.pid, signal.SIGKILL)
+            kill_session(process.pid)
 
     def _wait(self, rank: Rank, process: subprocess.Popen[bytes]) -> None:
         status = process.wait()
         at = time.time()
         # A shell falls to SIGTERM at once, and what it ran may still be at its checkpoint.
-        while self._stopped and time.monotonic() < self._kill_at and _is_alive(process.pid):
+        while self._stopped and time.monotonic() < self._kill_at and session_members(process.pid):
             time.sleep(_POLL_SECONDS)
         # Whatever the rank has started and not waited for goes with it.
-        _signal_group(process.pid, signal.SIGKILL)
-        # bash reports a child's death by signal as 128 + its number.
-        status = 128 - status if status > 128 and status - 128 in _SIGNAL_NUMBERS else status  # noqa: PLR2004
-        self._events.put(Ended(rank=rank, status=status, at=at, was_stopped=self._stopped))
+        kill_session(process.pid)
+        ended = Ended(rank=rank, status=signed(status), at=at, was_stopped=self._stopped)
+        self._events.put(ended)
+
+    def _ask(self, leader: int) -> None:
+        """Ask a session to end: SIGTERM to its leader's group, or to all but a spared leader."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if leader not in self._spared:
+                os.killpg(leader, signal.SIGTERM)
+            for member in session_members(leader) if leader in self._spared else ():
+                if member != leader:
+                    os.kill(member, signal.SIGTERM)
 
     def _next_end(self, timeout_seconds: float = _POLL_SECONDS) -> Ended | None:
         try:
@@ -150,12 +171,17 @@ class Processes:
         until = self._kill_at = time.monotonic() + grace_seconds
         self._stopped = True
         for process in self._running.values():
-            _signal_group(process.pid, signal.SIGTERM)
+            self._ask(process.pid)
         while self._running and time.monotonic() < until and received.empty():
             self._next_end()
         self.kill()
         while self._running:
             self._next_end()
+
+
+def signed(status: int) -> int:
+    """An exit status with a signal as a negative number; bash says 128 + its number."""
+    return 128 - status if status > 128 and status - 128 in _SIGNAL_NUMBERS else status  # noqa: PLR2004
 
 
 def _shell(command: str, script: Path) -> list[str]:
@@ -166,16 +192,3 @@ def _shell(command: str, script: Path) -> list[str]:
 
 
 _SIGNAL_NUMBERS = frozenset(int(number) for number in signal.Signals)
-
-
-def _signal_group(process_group: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process_group, number)
-
-
-def _is_alive(process_group: int) -> bool:
-    try:
-        os.killpg(process_group, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -1,21 +1,25 @@
 """The processes of a run and the variables each gets, as Azure ML would set them.
 
-Source of the variables: azure-docs how-to-train-distributed-gpu (pytorch), "what Azure ML
-sets": MASTER_ADDR, MASTER_PORT, WORLD_SIZE, NODE_RANK a node; RANK and LOCAL_RANK a process.
+Source of the variables: azure-docs how-to-train-distributed-gpu, "what Azure ML sets": for
+PyTorch MASTER_ADDR, MASTER_PORT, WORLD_SIZE, NODE_RANK a node, RANK and LOCAL_RANK a process; for
+TensorFlow TF_CONFIG; MPI's come from mpirun.
 """
 
+import contextlib
+import json
 import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from traingate.documents.job import Distribution
 from traingate.errors import Refusal
-from traingate.plan import Topology
+from traingate.topology import Topology
 
 #: What another launcher may have left in our own environment; none of it describes this run.
 _FOREIGN = ("RANK", "LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK",
             "MASTER_ADDR", "MASTER_PORT", "TF_CONFIG")  # fmt: skip
-_FOREIGN_PREFIXES = ("TRAINGATE_", "OMPI_", "PMI_", "PMIX_", "TORCHELASTIC_")
+_FOREIGN_PREFIXES = ("TRAINGATE_", "OMPI_", "PRTE_", "PMI_", "PMIX_", "TORCHELASTIC_", "AZ_BATCH")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,12 +30,13 @@ class Rank:
     node_rank: int
     local_rank: int
     variables: Mapping[str, str]
+    is_mpi: bool = False
 
     def __str__(self) -> str:
         return f"rank {self.rank} (node {self.node_rank}, local rank {self.local_rank})"
 
 
-def ranks(topology: Topology) -> tuple[Rank, ...]:
+def ranks(topology: Topology, distribution: Distribution | None) -> tuple[Rank, ...]:
     """The processes that Azure ML would start for this topology.
 
     Raises:
@@ -40,9 +45,12 @@ def ranks(topology: Topology) -> tuple[Rank, ...]:
     imitate = _IMITATIONS.get(topology.distribution)
     if imitate is None:
         raise Refusal(
-            f"The local backend does not start `{topology.distribution}` jobs.",
+            f"`{topology.distribution}` jobs run on Azure ML only, whose service starts the head "
+            "node and joins the workers to it.",
             todo="Run it with `backend: azureml`.",
         )
+    if distribution is not None:
+        _refuse_odd_workers(topology, distribution)
     return imitate(topology)
 
 
@@ -62,7 +70,7 @@ def threads_per_process(processes: int) -> int:
 
 
 def _pytorch(topology: Topology) -> tuple[Rank, ...]:
-    port = _free_port()
+    (port,) = _free_ports(1)
     return tuple(
         _pytorch_rank(topology, node_rank, local_rank, port)
         for node_rank in range(topology.nodes)
@@ -83,6 +91,51 @@ def _pytorch_rank(topology: Topology, node_rank: int, local_rank: int, port: int
     return Rank(rank=rank, node_rank=node_rank, local_rank=local_rank, variables=variables)
 
 
+def _refuse_odd_workers(topology: Topology, distribution: Distribution) -> None:
+    if distribution.parameter_server_count:
+        raise Refusal(
+            f"The job asks for {distribution.parameter_server_count} parameter server(s). A "
+            "parameter server waits for workers without end, so nothing would tell that the run "
+            "is over.",
+            todo="Leave out parameter_server_count and use MultiWorkerMirroredStrategy.",
+        )
+    if distribution.worker_count not in {None, topology.nodes}:
+        raise Refusal(
+            f"The job asks for {distribution.worker_count} workers on {topology.nodes} node(s).",
+            todo="Make worker_count and instance_count equal: one worker a node.",
+        )
+
+
+def _tensorflow(topology: Topology) -> tuple[Rank, ...]:
+    workers = [f"127.0.0.1:{port}" for port in _free_ports(topology.nodes)]
+    return tuple(
+        Rank(
+            rank=node,
+            node_rank=node,
+            local_rank=0,
+            variables={"TF_CONFIG": _tf_config(workers, node)},
+        )
+        for node in range(topology.nodes)
+    )
+
+
+def _tf_config(workers: list[str], index: int) -> str:
+    task = {"type": "worker", "index": index}
+    return json.dumps({"cluster": {"worker": workers}, "task": task, "environment": "cloud"})
+
+
+def _mpi(topology: Topology) -> tuple[Rank, ...]:
+    """Placed node by node. Azure ML names the first node, by how many there are."""
+    one = topology.nodes == 1
+    name = "AZ_BATCHAI_MPI_MASTER_NODE" if one else "AZ_BATCH_MASTER_NODE"
+    variables = {name: "127.0.0.1" if one else "127.0.0.1:6000"}
+    places = [divmod(rank, topology.processes_per_node) for rank in range(topology.world_size)]
+    return tuple(
+        Rank(rank=rank, node_rank=node, local_rank=local, variables=variables, is_mpi=True)
+        for rank, (node, local) in enumerate(places)
+    )
+
+
 def _alone(topology: Topology) -> tuple[Rank, ...]:
     if topology.nodes > 1:
         raise Refusal(
@@ -93,16 +146,18 @@ def _alone(topology: Topology) -> tuple[Rank, ...]:
     return (Rank(rank=0, node_rank=0, local_rank=0, variables={}),)
 
 
-def _free_port() -> int:
-    """A port that is free now. Azure ML's fixed 6105 would let one run a machine collide."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def _free_ports(count: int) -> list[int]:
+    """Ports that are free now. Azure ML's fixed 6105 would let one run a machine collide."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
-#: tensorflow and mpi join here.
 _IMITATIONS: Mapping[str | None, Callable[[Topology], tuple[Rank, ...]]] = {
     None: _alone,
     "pytorch": _pytorch,
+    "tensorflow": _tensorflow,
+    "mpi": _mpi,
 }

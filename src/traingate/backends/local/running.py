@@ -3,18 +3,19 @@
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from traingate.backends.base import Provenance
 from traingate.backends.contract import contract
-from traingate.backends.local import snapshot
+from traingate.backends.local import mpi, snapshot
 from traingate.backends.local.failure import first_failure
 from traingate.backends.local.folder import RunFolder
 from traingate.backends.local.keeper import Keeper
-from traingate.backends.local.processes import Processes, Watched
-from traingate.backends.local.ranks import inherited, ranks, threads_per_process
+from traingate.backends.local.processes import Ended, Processes, Watched
+from traingate.backends.local.ranks import Rank, inherited, ranks, threads_per_process
 from traingate.backends.local.screen import Screen
 from traingate.backends.local.signals import Received
 from traingate.backends.local.substitution import substitute
@@ -77,25 +78,43 @@ def _processes(
     snapshot.take(folder.repository, plan, folder)
     for name in plan.job.outputs:
         (folder.outputs / name).mkdir(exist_ok=True)
-    command, world = substitute(plan.job, folder), ranks(plan.topology)
-    common = _variables(plan, provenance, stores, len(world))
+    command, world = substitute(plan.job, folder), ranks(plan.topology, plan.job.distribution)
+    variables = _variables(plan, provenance, stores, len(world))
+    is_mpi = world[0].is_mpi
+    start, ended = (mpi.start, mpi.ended) if is_mpi else (_start, _as_they_are)
+    screen = Screen(folder.log(0), out, processes=1 if is_mpi else len(world))
     timeout = plan.job.timeout_seconds
     with Keeper() as keeper:
         processes = Processes(keeper)
         folder.record("Running", launcher=os.getpid())
         try:
-            for rank in world:
-                own = {"TRAINGATE_FAILURE_FILE": str(folder.failures / f"{rank.rank}.json")}
-                variables = common | own | dict(rank.variables)
-                processes.start(rank, command, variables, folder.code, folder.log(rank.rank))
-            screen = Screen(folder.log(0), out, processes=len(world))
-            return processes.watch(
+            start(processes, world, command, variables, folder)
+            watched = processes.watch(
                 deadline=time.monotonic() + timeout if timeout else None,
                 received=received,
                 tick=screen.tick,
             )
         finally:
             processes.kill()
+    return replace(watched, ended=ended(world, folder, watched.ended))
+
+
+def _start(
+    processes: Processes,
+    world: tuple[Rank, ...],
+    command: str,
+    variables: Mapping[str, str],
+    folder: RunFolder,
+) -> None:
+    for rank in world:
+        own = {"TRAINGATE_FAILURE_FILE": str(folder.failure(rank.rank)), **rank.variables}
+        processes.start(rank, command, {**variables, **own}, folder.code, folder.log(rank.rank))
+
+
+def _as_they_are(
+    _world: tuple[Rank, ...], _folder: RunFolder, ended: tuple[Ended, ...]
+) -> tuple[Ended, ...]:
+    return ended
 
 
 def _variables(
