@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from github.fake.requests import OWNERS, request
 from github.fake.stage import Stage
 from traingate.findings import Finding, Location, Severity
@@ -17,12 +15,6 @@ from traingate.report.gate_card import gate_card
 
 GOLDEN = Path(__file__).parent / "golden"
 POINTER = "All of it: https://github.example/run/1"
-
-
-@pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setenv("GITHUB_REPOSITORY", "acme/train")
-    return Stage(tmp_path / "main")
 
 
 def assessed(stage: Stage, files: dict[str, Any]) -> Assessment:

@@ -1,7 +1,6 @@
 """What a reporter tells, when, and how often."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +12,6 @@ from github.fake.state import BOT
 from traingate.github.labels import DONE, FAILED, REFUSED, RUNNING
 from traingate.loop.report import report
 from traingate.loop.submit import submit_dispatch, submit_push
-
-
-@pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("GITHUB_REPOSITORY", "acme/train")
-    made = Stage(tmp_path / "main")
-    yield made
-    assert made.fake.violations == []
 
 
 def submitted(stage: Stage, files: dict[str, Any] | None = None) -> str:

@@ -40,6 +40,7 @@ class Stage:
     backend: MemoryBackend = field(default_factory=MemoryBackend)
     today: date = date(2026, 11, 30)
     transport: httpx.BaseTransport | None = None
+    has_teams_token: bool = False
 
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True)
@@ -143,8 +144,10 @@ class Stage:
             repository=self.fake.repository.name,
         )
         transport = self.transport or self.fake.transport()
+        github = GitHub(endpoint, transport=transport, clock=self.fake.clock)
         return World(
-            github=GitHub(endpoint, transport=transport, clock=self.fake.clock),
+            github=github,
+            teams=github if self.has_teams_token else None,
             history=History(self.path),
             branch="main",
             tip=self.tip,
