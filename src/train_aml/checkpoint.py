@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed.checkpoint.state_dict_loader import load
-from torch.distributed.checkpoint.state_dict_saver import save
 
 from train_aml.files import write_atomically
 
@@ -52,6 +50,9 @@ class Checkpoints:
         self, step: int, tensors: dict[str, Any], shared: dict[str, Any], own: dict[str, Any]
     ) -> None:
         """Write a checkpoint; every rank must call it at the same step."""
+        # Importing this takes most of a second, and the first step comes first.
+        from torch.distributed.checkpoint.state_dict_saver import save  # noqa: PLC0415
+
         path = self._folder / f"step-{step:012}"
         if self._ranks.is_zero:
             # What lies there has no COMPLETE: a start that was killed while writing it.
@@ -88,6 +89,8 @@ class Checkpoints:
 
         The own part is None where the checkpoint was made by fewer ranks.
         """
+        from torch.distributed.checkpoint.state_dict_loader import load  # noqa: PLC0415 - as above
+
         with _alone_on_purpose():
             load(tensors, checkpoint_id=checkpoint.path, no_dist=self._ranks.world_size == 1)
         own = checkpoint.path / f"rank-{self._ranks.rank}.pt"
