@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import torch.distributed as dist
 from train_aml.history import LOSS_METRIC
 from train_aml.meter import Meter
 from train_aml.problems import DataProblem, TrainingProblem
+from train_aml.rehearsal import Bounds
 from train_aml.signals import Preempted
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ class Loop:
         self._next_sync = 1
         self._last_sync = time.perf_counter()
         self._meter = Meter(session.device)
+        self._bounds = Bounds.read(os.environ)
         self._best_score = -math.inf
         #: The best weights so far, on rank zero; empty elsewhere.
         self.best_state: dict[str, Any] = {}
@@ -101,11 +104,12 @@ class Loop:
 
     def epochs(self) -> Iterator[Epoch]:
         """The epochs that are still to do; one that was cut off comes again with its rest."""
-        while self._epoch < self._recipe.epochs:
+        while self._epoch < self._recipe.epochs and not self._bounds.is_over(self.step_count):
             self._network.train()
             self._meter.restart()
             yield Epoch(number=self._epoch, batches=self._batches())
-            self._epoch, self._done = self._epoch + 1, 0
+            if self._done == self._sampler.steps_an_epoch:
+                self._epoch, self._done = self._epoch + 1, 0
         self._session.checkpoint(self)
 
     def step(self, batch: Batch, loss_sum: Callable[[Tensor], Tensor]) -> None:
@@ -130,7 +134,11 @@ class Loop:
         self._done += 1
         self._losses.append(torch.stack(losses).sum() if parts else losses[0])
         self._sizes.append(batch.size)
-        if len(self._losses) >= self._next_sync or self._done == self._sampler.steps_an_epoch:
+        if (
+            len(self._losses) >= self._next_sync
+            or self._done == self._sampler.steps_an_epoch
+            or self._bounds.is_at(self.step_count)
+        ):
             self._sync()
 
     def keep_if_best(self, score: float) -> bool:
@@ -174,7 +182,10 @@ class Loop:
         self._best_score = state["best_score"]
 
     def _batches(self) -> Iterator[Batch]:
-        return self._meter.batches(self._sampler.epoch(self._epoch, first=self._done))
+        for batch in self._meter.batches(self._sampler.epoch(self._epoch, first=self._done)):
+            yield batch
+            if self._bounds.is_over(self.step_count):
+                return
 
     def _backward(self, loss_sum: Tensor, size: int) -> Tensor:
         # DDP and FSDP average over the ranks. Their parts differ in size, so each rank counts its
@@ -206,8 +217,10 @@ class Loop:
         if everyone[:, 0].any():
             self._session.checkpoint(self)
             raise Preempted(f"SIGTERM on rank {int(everyone[:, 0].argmax())}")
-        if everyone[0, 1]:
+        if everyone[0, 1] or self._bounds.is_checkpoint(self.step_count):
             self._session.checkpoint(self)
+        if self.step_count == self._bounds.hold_at:
+            self._session.hold(self._bounds)
 
     def _refuse_non_finite(self, losses: Tensor, first: int) -> None:
         bad = (~losses.isfinite()).T.nonzero()

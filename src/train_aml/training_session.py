@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from train_aml.environment import Contract
+    from train_aml.rehearsal import Bounds
     from train_aml.strategy import Network, Precision, Strategy
 
 T = TypeVar("T")
@@ -217,6 +218,13 @@ class Session:
         )
         self._checkpoint_at = time.monotonic()
         self.tick()
+
+    def hold(self, bounds: Bounds) -> None:
+        """Stand still for a rehearsal's kill, once everything so far is where it belongs."""
+        if self.zero is not None:
+            self.zero.flush()
+        self.barrier()
+        bounds.hold(is_zero=self.ranks.is_zero)
 
     def await_cause(self) -> None:
         """Give another rank's failure the time to arrive; returns if it does not."""

@@ -15,6 +15,7 @@ COMMANDS = {
     "check": "Find every mistake in requests, at its line.",
     "explain": "Print a rule's page.",
     "plan": "Show what a request would run, and what it costs at most.",
+    "rehearse": "Run a request on this machine, scaled down, on throw-away stores.",
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",
     "watch": "Follow a run to its end.",

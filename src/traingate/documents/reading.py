@@ -14,6 +14,7 @@ from traingate.documents.job import Job, job
 from traingate.documents.located import Document, parse
 from traingate.documents.platform import Platform, platform
 from traingate.documents.rebase import rebased
+from traingate.documents.rehearsal import Rehearsal, rehearsal
 from traingate.documents.request import Context, Request
 from traingate.documents.schema import violations
 from traingate.documents.sources import read_sources
@@ -29,6 +30,7 @@ __all__ = [
     "read_admission",
     "read_job",
     "read_platform",
+    "read_rehearsal",
     "read_requests",
     "workloads",
 ]
@@ -68,6 +70,14 @@ def read_platform(data: bytes, file: str = "platform.yml") -> Read[Platform]:
     if text is None:
         return None, findings
     return _typed(text, "platform", lambda it: _parsed(it, file, platform))
+
+
+def read_rehearsal(data: bytes, file: str) -> Read[Rehearsal]:
+    """The typed rehearsal, or the findings that say where `data` is none."""
+    text, findings = decode(data, file)
+    if text is None:
+        return None, findings
+    return _typed(text, "rehearsal", lambda it: _parsed(it, file, rehearsal))
 
 
 def read_requests(

@@ -3,25 +3,31 @@
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from traingate.backends.base import TERMINAL_STATES, Observation, Provenance, Submission
-from traingate.backends.local.folder import RunFolder, make, run_folder, runs
-from traingate.backends.local.running import Stores, run
-from traingate.backends.local.signals import received
+from traingate.backends.local.folder import RUNS, RunFolder, make, runs
+from traingate.backends.local.running import Console, Stores, run
+from traingate.backends.local.signals import Received, received
 from traingate.errors import Refusal, UsageProblem
 from traingate.plan import Plan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LocalBackend:
-    """Runs live in `.traingate/runs/` of `repository`; `out` shows rank zero's log."""
+    """Runs live in `runs` of `repository`; `out` shows rank zero's log.
+
+    `kill_when` may have the ranks of a run killed on the spot (a rehearsal does).
+    """
 
     repository: Path
     stores: Stores
     out: TextIO
+    runs: Path = RUNS
+    kill_when: Callable[[RunFolder], bool] = lambda _folder: False
 
     def submit(self, plan: Plan, provenance: Provenance) -> Submission:
         """Make the run and stay until it is over; how it ended is for `observe` to say.
@@ -30,12 +36,12 @@ class LocalBackend:
             Refusal: another digest lies under the name, or this machine cannot run the job.
         """
         run_name = plan.run_name(provenance.origin)
-        folder = run_folder(self.repository, run_name)
+        folder = RunFolder(self.repository / self.runs / run_name)
         with received() as signals:
             lock = make(folder, _facts(plan, provenance))
             if lock is not None:
                 with lock:
-                    run(plan, provenance, folder, self.stores, out=self.out, received=signals)
+                    run(plan, provenance, folder, self.stores, self._console(folder, signals))
         if folder.facts()["digest"] != plan.digest:
             raise Refusal(
                 f"{run_name} was submitted with digest {folder.facts()['digest']}, "
@@ -51,7 +57,7 @@ class LocalBackend:
             Refusal: it is still running, it has succeeded, or it was another digest.
         """
         run_name = plan.run_name(provenance.origin)
-        folder = run_folder(self.repository, run_name)
+        folder = RunFolder(self.repository / self.runs / run_name)
         before = self.observe(run_name)
         lock = folder.lock() if before.is_over and before.state != "Completed" else None
         if lock is None:
@@ -60,7 +66,7 @@ class LocalBackend:
                 todo="Resume a run that failed or was stopped.",
             )
         with lock, received() as signals:
-            run(plan, provenance, folder, self.stores, out=self.out, received=signals)
+            run(plan, provenance, folder, self.stores, self._console(folder, signals))
         return Submission(run_name=run_name, digest=plan.digest, is_new=False)
 
     def observe(self, run_name: str) -> Observation:
@@ -99,13 +105,16 @@ class LocalBackend:
         with contextlib.suppress(ProcessLookupError):
             os.kill(launcher, signal.SIGTERM)
 
+    def _console(self, folder: RunFolder, signals: Received) -> Console:
+        return Console(out=self.out, received=signals, kill_when=lambda: self.kill_when(folder))
+
     def folder(self, run_name: str) -> RunFolder:
         """The run's folder.
 
         Raises:
             UsageProblem: no run has that name.
         """
-        folder = run_folder(self.repository, run_name)
+        folder = RunFolder(self.repository / self.runs / run_name)
         if not (folder.path / "run.json").is_file():
             raise UsageProblem(
                 f"There is no run {run_name} here.", todo="`traingate status` lists the runs."

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -35,14 +35,20 @@ class Stores:
     results_url: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Console:
+    """What a run shows and obeys: rank zero's log goes to `out`, a signal stops the ranks.
+
+    `kill_when` is asked several times a second whether to kill them on the spot.
+    """
+
+    out: TextIO
+    received: Received
+    kill_when: Callable[[], bool]
+
+
 def run(
-    plan: Plan,
-    provenance: Provenance,
-    folder: RunFolder,
-    stores: Stores,
-    *,
-    out: TextIO,
-    received: Received,
+    plan: Plan, provenance: Provenance, folder: RunFolder, stores: Stores, console: Console
 ) -> None:
     """Run the plan in its folder and record how it ended.
 
@@ -51,7 +57,7 @@ def run(
     """
     try:
         _clear(folder)
-        watched = _processes(plan, provenance, folder, stores, out=out, received=received)
+        watched = _processes(plan, provenance, folder, stores, console)
     except TraingateError as error:
         folder.record("Failed", reason=str(error))
         raise
@@ -67,13 +73,7 @@ def _clear(folder: RunFolder) -> None:
 
 
 def _processes(
-    plan: Plan,
-    provenance: Provenance,
-    folder: RunFolder,
-    stores: Stores,
-    *,
-    out: TextIO,
-    received: Received,
+    plan: Plan, provenance: Provenance, folder: RunFolder, stores: Stores, console: Console
 ) -> Watched:
     snapshot.take(folder.repository, plan, folder)
     for name in plan.job.outputs:
@@ -82,17 +82,23 @@ def _processes(
     variables = _variables(plan, provenance, stores, len(world))
     is_mpi = world[0].is_mpi
     start, ended = (mpi.start, mpi.ended) if is_mpi else (_start, _as_they_are)
-    screen = Screen(folder.log(0), out, processes=1 if is_mpi else len(world))
+    screen = Screen(folder.log(0), console.out, processes=1 if is_mpi else len(world))
     timeout = plan.job.timeout_seconds
     with Keeper() as keeper:
         processes = Processes(keeper)
+
+        def tick(running: int) -> None:
+            screen.tick(running)
+            if console.kill_when():
+                processes.kill()
+
         folder.record("Running", launcher=os.getpid())
         try:
             start(processes, world, command, variables, folder)
             watched = processes.watch(
                 deadline=time.monotonic() + timeout if timeout else None,
-                received=received,
-                tick=screen.tick,
+                received=console.received,
+                tick=tick,
             )
         finally:
             processes.kill()
