@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from train_aml.spool import Point
 
 
-
-
 class Stores:
     """The three stores of one run. Construction reaches each of them, so that it fails early.
 
