@@ -110,6 +110,10 @@ class Loop:
             yield Epoch(number=self._epoch, batches=self._batches())
             if self._done == self._sampler.steps_an_epoch:
                 self._epoch, self._done = self._epoch + 1, 0
+        if self._bounds.max_steps is not None:
+            # `traingate measure` projects the whole training from its first steps.
+            planned = self._recipe.epochs * self._sampler.steps_an_epoch
+            self._session.log({"planned_steps": planned}, step=max(self.step_count - 1, 0))
         self._session.checkpoint(self)
 
     def step(self, batch: Batch, loss_sum: Callable[[Tensor], Tensor]) -> None:

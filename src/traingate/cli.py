@@ -16,6 +16,7 @@ COMMANDS = {
     "explain": "Print a rule's page.",
     "plan": "Show what a request would run, and what it costs at most.",
     "rehearse": "Run a request on this machine, scaled down, on throw-away stores.",
+    "measure": "Measure one process: the evidence of an admission.",
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",
     "watch": "Follow a run to its end.",

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,11 +92,15 @@ def azureml_backend(platform: Platform, role: "Role" = "submitter") -> "AzureMLB
     return connect(platform, repository(), os.environ, role=role)
 
 
-def local_backend(platform: Platform) -> "LocalBackend":
-    """This machine, with the platform's local stores in place of the job's."""
+def local_backend(platform: Platform, runs: Path | None = None) -> "LocalBackend":
+    """This machine, with the platform's local stores in place of the job's.
+
+    `runs` is where its runs live when they are not those of `traingate submit`.
+    """
     from traingate.backends.local import LocalBackend  # noqa: PLC0415 - not for `check`
 
-    return LocalBackend(repository=repository(), stores=local_stores(platform), out=sys.stdout)
+    here = LocalBackend(repository=repository(), stores=local_stores(platform), out=sys.stdout)
+    return here if runs is None else replace(here, runs=runs)
 
 
 def local_stores(platform: Platform) -> "Stores":

@@ -1,4 +1,4 @@
-"""The scripts of a request: text files small enough to read, as the work tree has them."""
+"""The scripts of a request and its evidence: text files small enough to read."""
 
 from pathlib import Path
 
@@ -9,8 +9,13 @@ _LONGEST_FILE_BYTES = 256 * 1024
 _MOST_FILES = 200
 
 
+def evidence_file(workload: str) -> str:
+    """Where `traingate measure` keeps what it measured."""
+    return f"jobs/{workload}/evidence.json"
+
+
 def read_sources(repository: Path, tree: Tree, workloads: tuple[str, ...]) -> dict[str, str]:
-    """The scripts under the job folders of `workloads`, by repository path.
+    """The scripts and the evidence under the job folders of `workloads`, by repository path.
 
     At most 200 files a request, each of at most 256 KiB; a longer file, a link or a file that is
     no UTF-8 is left out, for rules look at scripts only to say more than they could without.
@@ -20,7 +25,7 @@ def read_sources(repository: Path, tree: Tree, workloads: tuple[str, ...]) -> di
         scripts = [
             path
             for path, blob in tree.under(f"jobs/{workload}").items()
-            if path.endswith(_SUFFIXES) and not blob.is_symlink
+            if (path.endswith(_SUFFIXES) or path == evidence_file(workload)) and not blob.is_symlink
         ]
         for path in scripts[:_MOST_FILES]:
             text = _text(repository / path)
