@@ -210,6 +210,8 @@ class Loop:
         mine = torch.cat([torch.tensor([notice, due, seconds], dtype=torch.float64), own])
         everyone = _gather(mine, self._sampler.world_size)
         self._session.tick()
+        if self._session.zero is not None:
+            self._session.zero.check()
         self._refuse_non_finite(everyone[:, 3:], first)
         self._log(everyone[:, 3:].sum(0), first)
         steps_in_time = SYNC_SECONDS * len(self._losses) / max(everyone[:, 2].max().item(), 1e-6)

@@ -59,6 +59,11 @@ class RankZero:
         """
         self._stores.result().describe(self._data_digest, self._params)
 
+    def check(self) -> None:
+        """Raise what `ready` would, if it is known by now: a script need not have waited."""
+        if self._stores.done():
+            self._stores.result()
+
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         self.history.add(metrics, step)
         self._pump.put(metrics, step)
