@@ -62,13 +62,14 @@ class Registry:
             if not number:
                 uri, model_id = self._find_upload() or self._upload(module, example)
                 self._create_model()
-                number = self._client.create_model_version(
+                made = self._client.create_model_version(
                     name,
                     uri,
                     run_id=self._tracking.run_id,
                     model_id=model_id,
                     tags=dict(tags),
-                ).version
+                )
+                number = self._settle(str(made.version))
         return Model(name=name, version=str(number), uri=f"models:/{name}/{number}")
 
     def _find_model(self) -> Any | None:
@@ -94,10 +95,22 @@ class Registry:
             self.check_owner()
 
     def _find_version(self) -> str:
+        """The run's version: the first, should two starts of it be about to settle on one."""
         found = self._client.search_model_versions(
             f"name = '{self._contract.model}' and run_id = '{self._tracking.run_id}'"
         )
-        return str(found[0].version) if found else ""
+        return str(min((int(version.version) for version in found), default=""))
+
+    def _settle(self, made: str) -> str:
+        """The version that stands when another start of the same run registered meanwhile.
+
+        MLflow registers a run twice if asked twice. Whoever made the later version sees the
+        earlier one, so that all agree on that one.
+        """
+        standing = self._find_version() or made
+        if standing != made:
+            self._client.delete_model_version(self._contract.model, made)
+        return standing
 
     def _find_upload(self) -> tuple[str, str] | None:
         """The model an earlier start of this run uploaded without living to register it."""

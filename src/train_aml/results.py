@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime  # noqa: TC003 - the annotations of a dataclass are public
@@ -14,6 +15,9 @@ from train_aml.problems import StoreProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+#: A connection that broke may have broken after the commit; the upsert makes asking again safe.
+RETRY_AFTER_SECONDS = (0.5, 2.0)
 
 metadata = sa.MetaData()
 
@@ -81,17 +85,44 @@ class Results:
         """Insert or update the run's row; a retry after an unclear commit finds its own row.
 
         Raises:
-            StoreProblem: the database is away, or refuses.
+            StoreProblem: the database is away, or refuses, or holds another model's row for the
+                run.
         """
         row: dict[str, Any] = asdict(result)
         with _named(self._engine):
             self._create()
-            with self._engine.begin() as connection:
-                insert = _INSERTS[connection.dialect.name](training_results).values(**row)
-                excluded = {name: insert.excluded[name] for name in row if name != "run_name"}
-                connection.execute(
-                    insert.on_conflict_do_update(index_elements=["run_name"], set_=excluded)
-                )
+            written = self._insist(row)
+        if not written:
+            (other,) = self.rows(result.run_name)
+            raise StoreProblem(
+                f"results database: the run {result.run_name} has a row already, of "
+                f"{other['model_uri']} from MLflow run {other['mlflow_run_id']}, and now made "
+                f"{result.model_uri} in {result.mlflow_run_id}. Find out which is right; a run has "
+                "one model. Remove the wrong row, then start the run again."
+            )
+
+    def _insist(self, row: dict[str, Any]) -> bool:
+        for pause_seconds in RETRY_AFTER_SECONDS:
+            try:
+                return self._upsert(row)
+            except sa.exc.OperationalError:
+                time.sleep(pause_seconds)
+        return self._upsert(row)
+
+    def _upsert(self, row: dict[str, Any]) -> bool:
+        """Whether the row was written: it was not there, or was this model's own."""
+        with self._engine.begin() as connection:
+            insert = _INSERTS[connection.dialect.name](training_results).values(**row)
+            there = training_results.c
+            statement = insert.on_conflict_do_update(
+                index_elements=["run_name"],
+                set_={name: insert.excluded[name] for name in row if name != "run_name"},
+                where=sa.and_(
+                    there.mlflow_run_id == insert.excluded.mlflow_run_id,
+                    there.model_uri == insert.excluded.model_uri,
+                ),
+            )
+            return connection.execute(statement.returning(there.id)).first() is not None
 
     def rows(self, run_name: str) -> list[dict[str, Any]]:
         """The rows of a run: none or one."""
@@ -140,9 +171,10 @@ def _named(engine: sa.Engine) -> Iterator[None]:
     try:
         yield
     except sa.exc.SQLAlchemyError as error:
-        # The URL is rendered without its password, and the driver's own text does not hold it.
+        # Neither the password nor options that may hold one; the driver's text has none.
+        where = engine.url.set(query={}).render_as_string(hide_password=True)
         raise StoreProblem(
-            f"results database {engine.url.render_as_string(hide_password=True)}: "
-            f"{str(error).splitlines()[0]}. Check that it is reachable from the job and that its "
-            "user may create and write the table training_results."
+            f"results database {where}: {str(error).splitlines()[0]}. Check that it is reachable "
+            "from the job, its user and password, and that the user may create and write the "
+            "table training_results."
         ) from error

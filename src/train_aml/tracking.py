@@ -140,7 +140,12 @@ class Tracking:
         run = self.client.create_run(
             self.experiment_id, run_name=self._contract.run, tags=dict(tags)
         )
-        return str(run.info.run_id)
+        made = str(run.info.run_id)
+        # Another start of the same run may have created one at this moment: the first stands.
+        standing = self._find() or made
+        if standing != made:
+            self.client.delete_run(made)
+        return standing
 
     def _continue(self, tags: Mapping[str, str]) -> None:
         if self.client.get_run(self.run_id).info.status != "RUNNING":
