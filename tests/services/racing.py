@@ -6,7 +6,6 @@ each other; the test's own process has threads, and must not be forked.
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
 import os
 import pickle

@@ -12,15 +12,11 @@ from traingate.commands import world
 from traingate.commands.ending import raise_unless_well
 from traingate.commands.submit import next_provenance
 from traingate.documents.platform import Platform
-from traingate.documents.request import Request
 from traingate.documents.sources import evidence_file
-from traingate.findings import Finding, has_errors
 from traingate.measure import Asked, evidence, evidence_json, one_process, with_evidence
 from traingate.outcome import read_outcome
 from traingate.plan import Plan
 
-#: What a measurement is there to mend, so it must not stand in its way.
-EVIDENCE_RULES = frozenset({"TG401", "TG402", "TG403", "TG405", "TG406"})
 MEASUREMENTS = Path(".traingate", "measurements")
 _POLL_SECONDS = 15.0
 
@@ -37,7 +33,7 @@ def command(
     workload: str, *, steps: int, timeout: int, memory_scale: float, backend: str, size: str | None
 ) -> None:
     """Run one process for a few steps and write the admission's evidence from what it left."""
-    request = _request(workload)
+    request = world.clean_request(workload, but_for=world.UNFINISHED)
     asked = Asked(steps=steps, timeout_seconds=timeout, memory_scale=memory_scale)
     small = one_process(pipeline.plan(request), request, asked)
     seen = _run(small, request.context.platform, backend)
@@ -57,20 +53,6 @@ def command(
     share = outcome.metrics.get("data_wait_share")
     if share is not None:
         click.echo(f"The training waited for data {share:.0%} of its time.")
-
-
-def _request(workload: str) -> Request:
-    """The request, clean but for what the measurement is to provide."""
-    reading = world.read((workload,))
-    findings = tuple(f for f in pipeline.check(reading) if not _is_of_evidence(f))
-    request = reading.requests[0]
-    if has_errors(findings) or request.job is None or request.admission is None:
-        raise world.Refused(findings)
-    return request
-
-
-def _is_of_evidence(finding: Finding) -> bool:
-    return finding.rule in EVIDENCE_RULES
 
 
 def _run(small: Plan, platform: Platform, backend: str) -> Observation:
