@@ -79,7 +79,7 @@ def evidence(
             )
         block["required_gpu_memory_gib"] = round(peak * asked.memory_scale, 2)
     else:
-        block["hours"] = round(_hours(figures), 4)
+        block["hours"] = max(round(_hours(figures), 4), 0.0001)
         block["wanted_hours"] = admission.envelope.hours
     return block
 
