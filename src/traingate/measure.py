@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,8 @@ from traingate.errors import Refusal, RunFailed
 from traingate.outcome import Outcome
 from traingate.plan import Plan
 from traingate.rehearsal.scaling import scale
+
+_AFTER_VALUE = re.compile(r"[^\n]*(?:\n[ \t]*\}[^\n]*)?")
 
 #: The version of `evidence.json`'s shape.
 VERSION = 1
@@ -97,9 +100,10 @@ def with_evidence(admission: Admission, block: Mapping[str, Any]) -> str:
     written = "\n".join(["evidence:", *lines])
     if ("evidence",) in document.keys:
         start = document.keys["evidence",].start
-        end = document.values["evidence",].end
-        rest = text[end:]
-        return f"{text[:start]}{written}{rest if rest.startswith(chr(10)) else chr(10) + rest}"
+        last = max(it.end for path, it in document.values.items() if path[:1] == ("evidence",))
+        # The last value's line is the block's last, but for the brace of a flow mapping.
+        tail = _AFTER_VALUE.match(text, last)
+        return f"{text[:start]}{written}{text[tail.end() if tail else last :]}"
     start = document.keys["envelope",].start
     return f"{text[:start]}{written}\n{text[start:]}"
 
