@@ -62,6 +62,7 @@ def test_a_strong_ruleset_is_well():
         ("pull_request", "no approval is required"),
         ("pull_request", "code owners need not review"),
         ("pull_request", "an approval outlives a later push"),
+        ("pull_request", "the last pusher may approve"),
         ("required_status_checks", "the check `check` is not required"),
         ("non_fast_forward", "force pushes are allowed"),
         ("deletion", "the branch may be deleted"),
@@ -184,6 +185,13 @@ def test_the_report_says_what_to_mend_and_fails(repository, traingate, monkeypat
     assert "ok    repository: request probe: The gate takes it." in result.output
     assert "skip  github: everything" in result.output
     assert result.output.splitlines()[-1].endswith("skipped")
+
+
+def test_github_alone(repository, traingate, monkeypatch):
+    monkeypatch.delenv("GITHUB_TOKEN", raising=False)
+    result = traingate("doctor", "--github")
+    assert result.output.splitlines()[0].startswith("skip  github: everything")
+    assert "repository:" not in result.output
 
 
 def test_json_is_for_programs(repository, traingate):
