@@ -9,11 +9,12 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --con
 # Azurite, a real blob server, is an npm package.
 TESTS  := PATH="$(CURDIR)/$(VENV)/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest
 
-.PHONY: demo test test-all format lint clean
+.PHONY: demo demo-pr test test-all format lint clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      train the demonstration on this machine: two files in, models:/digits-ddp/1 out"
+	@echo "make demo-pr   the whole pull-request loop, with the real workflow files against a fake GitHub"
 	@echo "make test      every check and test, as CI runs them"
 	@echo "make test-all  the long suites too (kill points, simulations)"
 	@echo "make format    mend layout and imports"
@@ -38,6 +39,9 @@ $(VENV)/dev: $(VENV)/train
 
 demo: $(VENV)/train
 	@scripts/demo $(BIN)
+
+demo-pr: $(VENV)/dev
+	@$(BIN)/python scripts/demo_pr.py
 
 lint: $(VENV)/dev
 	@$(BIN)/ruff check .

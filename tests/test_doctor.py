@@ -62,7 +62,7 @@ def test_a_strong_ruleset_is_well():
         ("pull_request", "no approval is required"),
         ("pull_request", "code owners need not review"),
         ("pull_request", "an approval outlives a later push"),
-        ("pull_request", "the last pusher may approve"),
+        ("pull_request", "whoever pushed last may approve"),
         ("required_status_checks", "the check `check` is not required"),
         ("non_fast_forward", "force pushes are allowed"),
         ("deletion", "the branch may be deleted"),
@@ -77,18 +77,23 @@ def test_a_weak_ruleset_says_what_it_lacks(without, told):
 
 
 def test_environments_exist_limit_their_branches_and_only_one_may_wait():
-    limited = {"deployment_branch_policy": {"protected_branches": True}, "protection_rules": []}
+    policy = {"protected_branches": False, "custom_branch_policies": True}
+    limited = {"deployment_branch_policy": policy, "protection_rules": []}
     waiting = limited | {"protection_rules": [{"type": "required_reviewers"}]}
     everybody = limited | {"deployment_branch_policy": None}
 
-    def states(**named):
+    def states(branches=("main",), **named):
         answers = {f"environments/{name.replace('_', '-')}": it for name, it in named.items()}
-        return [one.state for one in hub.environments(Hub(answers))]
+        listed = {"branch_policies": [{"name": branch} for branch in branches]}
+        answers |= {f"{path}/deployment-branch-policies": listed for path in list(answers)}
+        return [one.state for one in hub.environments(Hub(answers), "main")]
 
     assert states(azureml=waiting, azureml_read=limited) == [State.WELL, State.WELL]
     assert states(azureml=waiting, azureml_read=waiting) == [State.WELL, State.WRONG]
     assert states(azureml=everybody, azureml_read=limited) == [State.WRONG, State.WELL]
     assert states(azureml=limited) == [State.WELL, State.WRONG]
+    every = states(branches=("main", "release/*"), azureml=limited, azureml_read=limited)
+    assert every == [State.WRONG, State.WRONG]
 
 
 def test_a_missing_label_comes_with_the_command_that_makes_it():

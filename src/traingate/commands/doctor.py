@@ -77,7 +77,7 @@ def _github(top: Path, branch: str) -> Iterator[Diagnosis]:
         probes = {
             "ruleset": lambda: hub.rules(github, branch),
             "CODEOWNERS": lambda: hub.owners(github, branch),
-            "environments": lambda: hub.environments(github),
+            "environments": lambda: hub.environments(github, branch),
             "labels": lambda: hub.known_labels(github),
             "workflow permissions": lambda: hub.token_permissions(github),
             "subject": lambda: hub.subject(github),
