@@ -10,6 +10,7 @@ from textwrap import dedent
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import settings
+from markdown_it import MarkdownIt
 
 from traingate import cli
 
@@ -160,3 +161,30 @@ def _command() -> "cli.click.Command":
         cli.main(arguments)
 
     return through_main
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced command block of a page: its tag (`run` or `cloud`, empty for none) and text."""
+
+    page: str
+    line: int
+    tag: str
+    text: str
+
+
+@pytest.fixture
+def command_blocks() -> Callable[[str], list[Block]]:
+    """The command blocks of a page of this repository, in order."""
+
+    def blocks(page: str) -> list[Block]:
+        tokens = MarkdownIt().parse((SOURCES.parent / page).read_text(encoding="utf-8"))
+        found = []
+        for token in tokens:
+            language, _, tag = token.info.strip().partition(" ")
+            if token.type == "fence" and language in {"bash", "console", "sh", "shell"}:
+                line = token.map[0] + 1 if token.map else 1
+                found.append(Block(page=page, line=line, tag=tag, text=token.content))
+        return found
+
+    return blocks
