@@ -237,7 +237,9 @@ def described(value: object) -> str:
 
 
 def _refuse_root(root: Node | None, file: str) -> NoReturn:
-    message = "The file holds no keys." if root is None else "The file is not a mapping."
-    span = root.span if root else None
-    at = Location(file=file, line=span.line, column=span.column) if span else Location(file=file)
+    is_empty = root is None or (isinstance(root, Scalar) and not root.text)
+    message = "The file holds no keys." if is_empty else "The file is not a mapping."
+    at = Location(file=file)
+    if root is not None and not is_empty:  # An empty root stands behind the end of the file.
+        at = Location(file=file, line=root.span.line, column=root.span.column)
     raise Unreadable(UNREADABLE.found(at, message, fix="Write it as `key: value` lines."))
