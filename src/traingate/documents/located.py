@@ -55,6 +55,10 @@ class Document:
             return ()
         return (Edit(file=self.file, start=span.start, end=span.end, replacement=replacement),)
 
+    def bare(self) -> "Document":
+        """The document as its thousand neighbours are remembered: by its file's name."""
+        return Document(file=self.file, text="", value=None, values={}, keys={})
+
     def _nearest(self, spans: Mapping[Path, Span], path: Path) -> Location:
         for length in range(len(path), 0, -1):
             span = spans.get(path[:length]) or self.values.get(path[:length])
