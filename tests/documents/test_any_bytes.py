@@ -79,6 +79,7 @@ def varied_jobs(draw: st.DrawFn) -> bytes:
 @given(any_bytes)
 @example(b"")
 @example(b"\xef\xbb\xbf")
+@example(b"---")
 @example(b"a: &a {<<: *a}\n")
 @example(b"? \n: \n")
 def test_any_bytes_are_a_job_or_findings(data: bytes):

@@ -77,10 +77,15 @@ def built(case: Case) -> Request:
         tree=Tree(blobs={path: _blob(text) for path, text in sources.items() if text is not None}),
         admissions=(*others, *((admission,) if admission else ())),
         terraform=case.get("terraform", {}),
-        sources={path: text for path, text in sources.items() if text is not None},
         runs_used={workload: case.get("runs_used", 0)},
     )
-    return Request(workload=workload, job=job, admission=admission, context=context)
+    return Request(
+        workload=workload,
+        job=job,
+        admission=admission,
+        context=context,
+        sources={path: text for path, text in sources.items() if text is not None},
+    )
 
 
 def _measured(admission: Admission | None) -> str | None:
@@ -91,7 +96,7 @@ def _measured(admission: Admission | None) -> str | None:
 
 def pointed_at(request: Request, finding: Finding) -> str:
     documents = [it.document for it in (request.job, request.admission) if it]
-    texts = {**request.context.sources, **request.context.terraform}
+    texts = {**request.sources, **request.context.terraform}
     texts |= {one.file: one.text for one in (*documents, request.context.platform.document)}
     line = texts[finding.location.file].split("\n")[finding.location.line - 1]
     return line[finding.location.column - 1 :]

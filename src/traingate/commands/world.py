@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traingate import pipeline
-from traingate.backends.base import Backend
 from traingate.documents import git
 from traingate.documents.platform import Platform
 from traingate.documents.reading import Reading
@@ -19,6 +18,7 @@ from traingate.findings import Finding, has_errors
 if TYPE_CHECKING:
     from traingate.backends.azureml.backend import AzureMLBackend
     from traingate.backends.azureml.credential import Role
+    from traingate.backends.base import Backend
     from traingate.backends.local import LocalBackend, Stores
 
 
@@ -73,7 +73,7 @@ class Refused(TraingateError):
         self.findings = findings
 
 
-def backend(platform: Platform, role: "Role" = "submitter") -> Backend:
+def backend(platform: Platform, role: "Role" = "submitter") -> "Backend":
     """The backend that platform.yml names, imported only now."""
     if platform.backend == "azureml":
         return azureml_backend(platform, role)
