@@ -42,7 +42,7 @@ def evidence_not_measured(request: Request) -> Iterator[Broken]:
         return
     file = evidence_file(request.workload)
     fix = f"Run `traingate measure {request.workload}`, which writes both."
-    measured = _measured(request.context.sources.get(file))
+    measured = _measured(request.sources.get(file))
     if measured is None:
         yield Broken(
             at=admission.document.at("evidence"),
