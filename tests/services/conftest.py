@@ -46,7 +46,10 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory, postgres: str) -> 
     yield from serve(folder, url)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+POSTGRES = pytest.param("postgresql", marks=pytest.mark.exhaustive)
+
+
+@pytest.fixture(params=["sqlite", POSTGRES])
 def server(request: pytest.FixtureRequest) -> Server:
     """Either server in turn."""
     name = "sqlite_server" if request.param == "sqlite" else "postgres_server"

@@ -33,7 +33,7 @@ def race(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> 
         input=pickle.dumps((function.__name__, list(arguments))),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
@@ -62,7 +62,7 @@ def _start(barrier: Any) -> None:
 
 
 def _at_once(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    _barrier.wait(60)
+    _barrier.wait(200)
     return function(*given)
 
 

@@ -57,7 +57,7 @@ def serve(folder: Path, backend_store: str) -> Iterator[Server]:
         f"database_uri = sqlite:///{folder}/auth.db\nadmin_username = {USER}\n"
         "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n"
         # Without this cache every request costs a password hash, a fifth of a second.
-        "auth_cache_ttl_seconds = 60\n"
+        "auth_cache_ttl_seconds = 3600\n"
     )
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     variables = {
@@ -67,7 +67,7 @@ def serve(folder: Path, backend_store: str) -> Iterator[Server]:
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     }
     arguments = ["server", "--app-name", "basic-auth", "--host", "127.0.0.1", "--port", str(port)]
-    arguments += ["--backend-store-uri", backend_store, "--workers", "2"]
+    arguments += ["--backend-store-uri", backend_store, "--workers", "1"]
     arguments += ["--artifacts-destination", str(folder / "artifacts")]
     log = folder / "server.log"
     with log.open("wb") as stream:
@@ -98,7 +98,7 @@ def wait_until_up(server: Server, process: subprocess.Popen[bytes]) -> None:
         assert process.poll() is None, server.log.read_text()
         assert time.monotonic() < until, server.log.read_text()
         try:
-            if requests.get(f"{server.address}/health", timeout=5).ok:
+            if requests.get(f"{server.uri}/version", timeout=5).ok:
                 return
         except requests.ConnectionError:
             time.sleep(0.1)

@@ -82,6 +82,7 @@ def refused(contract: Contract) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize("server", ["sqlite", "postgresql"], indirect=True)
 def test_a_run_repeated_to_its_end_leaves_one_run_one_version_and_one_row(contract: Contract):
     models = []
     for _ in range(2):
@@ -104,6 +105,7 @@ def test_the_password_is_in_no_variable(contract: Contract):
     assert not [name for name, value in os.environ.items() if PASSWORD in value or QUOTED in value]
 
 
+@pytest.mark.timeout(300)
 def test_sixteen_processes_make_one_experiment_and_none_lands_in_default(contract: Contract):
     contracts = [replace(contract, run=f"{contract.workload}-{n:012}-l1") for n in range(16)]
     opened = race(open_run, [(contract.tracking_uri, each) for each in contracts])
