@@ -51,7 +51,7 @@ lint: $(VENV)/dev
 
 test: lint
 	@$(BIN)/coverage erase
-	@$(TESTS) --cov --cov-report=term -m "not exhaustive"
+	@$(TESTS) --cov --cov-report=term -m "not exhaustive" -n 2 --dist loadfile
 
 test-all: lint
 	@HYPOTHESIS_PROFILE=exploring $(TESTS) --timeout 1800
