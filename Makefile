@@ -6,11 +6,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-all format lint clean
+# Azurite, a real blob server, is an npm package.
+TESTS  := PATH="$(CURDIR)/$(VENV)/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest
+
+.PHONY: demo demo-pr test test-all format lint clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      train the demonstration on this machine: two files in, models:/digits-ddp/1 out"
+	@echo "make demo-pr   the whole pull-request loop, with the real workflow files against a fake GitHub"
 	@echo "make test      every check and test, as CI runs them"
 	@echo "make test-all  the long suites too (kill points, simulations)"
 	@echo "make format    mend layout and imports"
@@ -28,10 +32,16 @@ $(VENV)/train: $(VENV)/made pyproject.toml constraints.txt
 
 $(VENV)/dev: $(VENV)/train
 	@$(PIP) --editable '.[train,azure,dev]'
+	@if command -v npm >/dev/null; then \
+	  npm install --silent --no-fund --no-audit --prefix $(VENV)/node azurite@3.37.0; \
+	else echo "No npm: the tests against a real blob server will be skipped."; fi
 	@touch $@
 
 demo: $(VENV)/train
 	@scripts/demo $(BIN)
+
+demo-pr: $(VENV)/dev
+	@$(BIN)/python scripts/demo_pr.py
 
 lint: $(VENV)/dev
 	@$(BIN)/ruff check .
@@ -41,10 +51,10 @@ lint: $(VENV)/dev
 
 test: lint
 	@$(BIN)/coverage erase
-	@$(BIN)/python -m pytest --cov --cov-report=term -m "not exhaustive"
+	@$(TESTS) --cov --cov-report=term -m "not exhaustive" -n 2 --dist loadfile
 
 test-all: lint
-	@$(BIN)/python -m pytest --timeout 1800
+	@HYPOTHESIS_PROFILE=exploring $(TESTS) --timeout 1800
 
 format: $(VENV)/dev
 	@$(BIN)/ruff check --fix .

@@ -33,10 +33,10 @@ from pathlib import Path
 from traingate import pipeline
 from traingate.documents.reading import workloads
 here = Path.cwd()
-pipeline.check(pipeline.read(here, workloads(here)[:1], date(2026, 11, 30)))
+pipeline.check_each(pipeline.read_each(here, workloads(here)[:1], date(2026, 11, 30)))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.process_time()
-findings = pipeline.check(pipeline.read(here, workloads(here), date(2026, 11, 30)))
+findings = pipeline.check_each(pipeline.read_each(here, workloads(here), date(2026, 11, 30)))
 took = time.process_time() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps({"seconds": took, "before_mib": before / 1024, "peak_mib": peak / 1024,

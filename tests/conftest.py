@@ -1,5 +1,6 @@
 """A repository to run commands in, and the command line as its users call it."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +9,16 @@ from textwrap import dedent
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import settings
+from markdown_it import MarkdownIt
 
 from traingate import cli
+
+# The ordinary suite tries the same examples each time, so that a red build is about the change;
+# `make test-all` goes looking for new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("exploring", deadline=None, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 
@@ -152,3 +161,30 @@ def _command() -> "cli.click.Command":
         cli.main(arguments)
 
     return through_main
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced command block of a page: its tag (`run` or `cloud`, empty for none) and text."""
+
+    page: str
+    line: int
+    tag: str
+    text: str
+
+
+@pytest.fixture
+def command_blocks() -> Callable[[str], list[Block]]:
+    """The command blocks of a page of this repository, in order."""
+
+    def blocks(page: str) -> list[Block]:
+        tokens = MarkdownIt().parse((SOURCES.parent / page).read_text(encoding="utf-8"))
+        found = []
+        for token in tokens:
+            language, _, tag = token.info.strip().partition(" ")
+            if token.type == "fence" and language in {"bash", "console", "sh", "shell"}:
+                line = token.map[0] + 1 if token.map else 1
+                found.append(Block(page=page, line=line, tag=tag, text=token.content))
+        return found
+
+    return blocks

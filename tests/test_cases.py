@@ -3,8 +3,9 @@
 How to add one:
 
 `tests/cases/{ok,bad}/<name>/` is laid over `tests/cases/_base/`, which is a clean request:
-`job.yml`, `rehearsal.yml` and `src/` go to `jobs/segmentation-ddp/`, `admission.md` to
-`admissions/segmentation-ddp.md`, `infra.tf` to `infra/main.tf`, anything else to the same path.
+`job.yml`, `rehearsal.yml`, `evidence.json` and `src/` go to `jobs/segmentation-ddp/`,
+`admission.md` to `admissions/segmentation-ddp.md`, `infra.tf` to `infra/main.tf`, anything else
+to the same path.
 A file `absent.txt` names, a line each, the base's files that the case does without. A case in
 `bad` has `expected.txt`: the findings exactly as `report.text.entries` prints them, an error
 among them. A case in `ok` has none, or one with notes and warnings only.
@@ -38,6 +39,7 @@ WORKLOAD = "segmentation-ddp"
 PLACES = {
     "job.yml": f"jobs/{WORKLOAD}/job.yml",
     "rehearsal.yml": f"jobs/{WORKLOAD}/rehearsal.yml",
+    "evidence.json": f"jobs/{WORKLOAD}/evidence.json",
     "admission.md": f"admissions/{WORKLOAD}.md",
     "infra.tf": "infra/main.tf",
 }

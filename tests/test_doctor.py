@@ -33,7 +33,7 @@ PULL_REQUEST = {
     "required_approving_review_count": 1,
     "require_code_owner_review": True,
     "dismiss_stale_reviews_on_push": True,
-    "require_last_push_approval": False,
+    "require_last_push_approval": True,
 }
 STRONG = [
     {"type": "pull_request", "parameters": PULL_REQUEST},
@@ -62,6 +62,7 @@ def test_a_strong_ruleset_is_well():
         ("pull_request", "no approval is required"),
         ("pull_request", "code owners need not review"),
         ("pull_request", "an approval outlives a later push"),
+        ("pull_request", "whoever pushed last may approve"),
         ("required_status_checks", "the check `check` is not required"),
         ("non_fast_forward", "force pushes are allowed"),
         ("deletion", "the branch may be deleted"),
@@ -76,18 +77,23 @@ def test_a_weak_ruleset_says_what_it_lacks(without, told):
 
 
 def test_environments_exist_limit_their_branches_and_only_one_may_wait():
-    limited = {"deployment_branch_policy": {"protected_branches": True}, "protection_rules": []}
+    policy = {"protected_branches": False, "custom_branch_policies": True}
+    limited = {"deployment_branch_policy": policy, "protection_rules": []}
     waiting = limited | {"protection_rules": [{"type": "required_reviewers"}]}
     everybody = limited | {"deployment_branch_policy": None}
 
-    def states(**named):
+    def states(branches=("main",), **named):
         answers = {f"environments/{name.replace('_', '-')}": it for name, it in named.items()}
-        return [one.state for one in hub.environments(Hub(answers))]
+        listed = {"branch_policies": [{"name": branch} for branch in branches]}
+        answers |= {f"{path}/deployment-branch-policies": listed for path in list(answers)}
+        return [one.state for one in hub.environments(Hub(answers), "main")]
 
     assert states(azureml=waiting, azureml_read=limited) == [State.WELL, State.WELL]
     assert states(azureml=waiting, azureml_read=waiting) == [State.WELL, State.WRONG]
     assert states(azureml=everybody, azureml_read=limited) == [State.WRONG, State.WELL]
     assert states(azureml=limited) == [State.WELL, State.WRONG]
+    every = states(branches=("main", "release/*"), azureml=limited, azureml_read=limited)
+    assert every == [State.WRONG, State.WRONG]
 
 
 def test_a_missing_label_comes_with_the_command_that_makes_it():
@@ -184,6 +190,13 @@ def test_the_report_says_what_to_mend_and_fails(repository, traingate, monkeypat
     assert "ok    repository: request probe: The gate takes it." in result.output
     assert "skip  github: everything" in result.output
     assert result.output.splitlines()[-1].endswith("skipped")
+
+
+def test_github_alone(repository, traingate, monkeypatch):
+    monkeypatch.delenv("GITHUB_TOKEN", raising=False)
+    result = traingate("doctor", "--github")
+    assert result.output.splitlines()[0].startswith("skip  github: everything")
+    assert "repository:" not in result.output
 
 
 def test_json_is_for_programs(repository, traingate):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed.checkpoint.state_dict_loader import load
-from torch.distributed.checkpoint.state_dict_saver import save
 
 from train_aml.files import write_atomically
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from train_aml.ranks import Ranks
 
 NAME = re.compile(r"step-(\d{12})")
@@ -48,13 +50,17 @@ class Checkpoints:
         self, step: int, tensors: dict[str, Any], shared: dict[str, Any], own: dict[str, Any]
     ) -> None:
         """Write a checkpoint; every rank must call it at the same step."""
+        # Importing this takes most of a second, and the first step comes first.
+        from torch.distributed.checkpoint.state_dict_saver import save  # noqa: PLC0415
+
         path = self._folder / f"step-{step:012}"
         if self._ranks.is_zero:
             # What lies there has no COMPLETE: a start that was killed while writing it.
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
         self._barrier()
-        save(tensors, checkpoint_id=path, no_dist=self._ranks.world_size == 1)
+        with _alone_on_purpose():
+            save(tensors, checkpoint_id=path, no_dist=self._ranks.world_size == 1)
         torch.save(own, path / f"rank-{self._ranks.rank}.pt")
         if self._ranks.is_zero:
             torch.save(shared, path / "shared.pt")
@@ -83,7 +89,10 @@ class Checkpoints:
 
         The own part is None where the checkpoint was made by fewer ranks.
         """
-        load(tensors, checkpoint_id=checkpoint.path, no_dist=self._ranks.world_size == 1)
+        from torch.distributed.checkpoint.state_dict_loader import load  # noqa: PLC0415 - as above
+
+        with _alone_on_purpose():
+            load(tensors, checkpoint_id=checkpoint.path, no_dist=self._ranks.world_size == 1)
         own = checkpoint.path / f"rank-{self._ranks.rank}.pt"
         shared: dict[str, Any] = torch.load(checkpoint.path / "shared.pt", weights_only=True)
         return shared, torch.load(own, weights_only=True) if own.exists() else None
@@ -105,6 +114,13 @@ class Checkpoints:
     def _barrier(self) -> None:
         if self._ranks.world_size > 1:
             dist.barrier()
+
+
+@contextmanager
+def _alone_on_purpose() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "torch.distributed is disabled", UserWarning)
+        yield
 
 
 def _is_complete(path: Path) -> bool:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from torch.optim.lr_scheduler import LRScheduler
 
     from train_aml.sampler import Batch, Sampler
-    from train_aml.session import Session
     from train_aml.strategy import Network
+    from train_aml.training_session import Session
 
 #: How often the ranks exchange their losses, a preemption notice and rank zero's clock. One small
 #: message this often costs nothing measurable; one every step costs up to a quarter of the speed.
@@ -110,6 +110,10 @@ class Loop:
             yield Epoch(number=self._epoch, batches=self._batches())
             if self._done == self._sampler.steps_an_epoch:
                 self._epoch, self._done = self._epoch + 1, 0
+        if self._bounds.max_steps is not None:
+            # `traingate measure` projects the whole training from its first steps.
+            planned = self._recipe.epochs * self._sampler.steps_an_epoch
+            self._session.log({"planned_steps": planned}, step=max(self.step_count - 1, 0))
         self._session.checkpoint(self)
 
     def step(self, batch: Batch, loss_sum: Callable[[Tensor], Tensor]) -> None:
@@ -206,6 +210,8 @@ class Loop:
         mine = torch.cat([torch.tensor([notice, due, seconds], dtype=torch.float64), own])
         everyone = _gather(mine, self._sampler.world_size)
         self._session.tick()
+        if self._session.zero is not None:
+            self._session.zero.check()
         self._refuse_non_finite(everyone[:, 3:], first)
         self._log(everyone[:, 3:].sum(0), first)
         steps_in_time = SYNC_SECONDS * len(self._losses) / max(everyone[:, 2].max().item(), 1e-6)

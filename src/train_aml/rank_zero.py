@@ -16,7 +16,6 @@ from train_aml.outcome import Outcome
 from train_aml.problems import StoreProblem
 from train_aml.provenance import training_backend
 from train_aml.pump import Pump
-from train_aml.stores import Finish, Stores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from train_aml.failure import Failure
     from train_aml.outcome import Status
     from train_aml.ranks import Ranks
+    from train_aml.stores import Stores
 
 #: How long the end of a failed or preempted run may wait for a server that does not answer.
 CLOSE_SECONDS = 10.0
@@ -43,7 +43,7 @@ class RankZero:
         self._data_digest = ""
         self._params: dict[str, object] = {}
         self._stores = ThreadPoolExecutor(1, thread_name_prefix="stores").submit(
-            Stores, contract, world_size=ranks.world_size, azureml_run_id=azureml_run_id
+            _open, contract, ranks.world_size, azureml_run_id
         )
         self._pump = Pump(self._stores)
 
@@ -59,6 +59,11 @@ class RankZero:
         """
         self._stores.result().describe(self._data_digest, self._params)
 
+    def check(self) -> None:
+        """Raise what `ready` would, if it is known by now: a script need not have waited."""
+        if self._stores.done():
+            self._stores.result()
+
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         self.history.add(metrics, step)
         self._pump.put(metrics, step)
@@ -72,11 +77,7 @@ class RankZero:
         self.history.lap("to_end_of_training")
         warnings = self._pump.close()
         stores = self._stores.result()
-        model = stores.finish(
-            Finish(module=module, example=example, metrics=metrics),
-            self._data_digest,
-            self._started_at,
-        )
+        model = stores.finish(module, example, metrics, self._data_digest, self._started_at)
         self.history.metrics.update(metrics)
         replace(self._outcome("succeeded"), model=model, warnings=warnings).write()
         print(f"registered {model.uri}", flush=True)  # noqa: T201 - the job's log
@@ -121,6 +122,13 @@ class RankZero:
             curve=self.history.curve.points(),
             durations_seconds=self.history.durations_seconds,
         )
+
+
+def _open(contract: Contract, world_size: int, azureml_run_id: str) -> Stores:
+    # SQLAlchemy and MLflow are imported here, in the background.
+    from train_aml.stores import Stores  # noqa: PLC0415
+
+    return Stores(contract, world_size=world_size, azureml_run_id=azureml_run_id)
 
 
 def write_early_failure(failure: Failure, world_size: int = 1) -> None:

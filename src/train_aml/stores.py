@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -20,15 +19,6 @@ if TYPE_CHECKING:
     from train_aml.environment import Contract
     from train_aml.outcome import Model
     from train_aml.spool import Point
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finish:
-    """What a training ends with: the plain module, an input batch, the figures it is judged by."""
-
-    module: nn.Module
-    example: Tensor
-    metrics: dict[str, float]
 
 
 class Stores:
@@ -72,10 +62,17 @@ class Stores:
         self.tracking.log_params(params)
         self.tracking.set_tags({"dataset.digest": self._tags(data_digest)["dataset.digest"]})
 
-    def finish(self, finish: Finish, data_digest: str, started_at: datetime) -> Model:
+    def finish(
+        self,
+        module: nn.Module,
+        example: Tensor,
+        metrics: dict[str, float],
+        data_digest: str,
+        started_at: datetime,
+    ) -> Model:
         """Register the model, write the row and end the run; repeating it changes nothing."""
-        self.tracking.log(finish.metrics, step=0)
-        model = self.registry.register(finish.module, finish.example, self._tags(data_digest))
+        self.tracking.log(metrics, step=0)
+        model = self.registry.register(module, example, self._tags(data_digest))
         contract = self._contract
         self.results.record(
             Result(
@@ -85,7 +82,7 @@ class Stores:
                 model_version=int(model.version),
                 model_uri=model.uri,
                 mlflow_run_id=self.tracking.run_id,
-                metrics=finish.metrics,
+                metrics=metrics,
                 dataset_digest=data_digest,
                 image=contract.image,
                 git_commit=contract.commit,

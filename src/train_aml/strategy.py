@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.distributed as dist
-from torch.distributed.checkpoint.state_dict import (
-    StateDictOptions,
-    get_model_state_dict,
-    get_state_dict,
-    set_model_state_dict,
-    set_state_dict,
-)
-from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 if TYPE_CHECKING:
@@ -30,7 +22,8 @@ STRATEGIES: tuple[Strategy, ...] = ("ddp", "fsdp", "none")
 Precision = Literal["fp32", "bf16"]
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
 
-_FULL = StateDictOptions(full_state_dict=True, cpu_offload=True)
+# FSDP and torch.distributed.checkpoint are imported where they are used: they bring the distributed
+# tensors and with them a second of imports, which a plain DDP run should not wait for.
 
 
 class Network:
@@ -46,9 +39,12 @@ class Network:
         wrapped: Callable[..., Any],
         skeleton: nn.Module | None,
         autocast: Callable[[], contextlib.AbstractContextManager[None]],
+        *,
+        sharded: bool = False,
     ) -> None:
         self.plain = plain
         self._wrapped = wrapped
+        self._sharded = sharded
         self._skeleton = skeleton
         self._autocast = autocast
 
@@ -73,10 +69,10 @@ class Network:
         if isinstance(self._wrapped, DistributedDataParallel):
             with self._wrapped.no_sync():
                 yield
-        elif isinstance(self._wrapped, FSDPModule):
-            self._wrapped.set_requires_gradient_sync(False)
+        elif self._sharded:
+            self._wrapped.set_requires_gradient_sync(False)  # type: ignore[attr-defined]
             yield
-            self._wrapped.set_requires_gradient_sync(True)
+            self._wrapped.set_requires_gradient_sync(True)  # type: ignore[attr-defined]
         else:
             yield
 
@@ -86,8 +82,14 @@ class Network:
 
     def full_state(self) -> dict[str, Any]:
         """The plain module's whole state on rank zero's CPU; every rank must call it."""
-        if isinstance(self.plain, FSDPModule):
-            return get_model_state_dict(self.plain, options=_FULL)
+        if self._sharded:
+            from torch.distributed.checkpoint.state_dict import (  # noqa: PLC0415 - see above
+                StateDictOptions,
+                get_model_state_dict,
+            )
+
+            options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+            return get_model_state_dict(self.plain, options=options)
         if self._skeleton is None:
             return {}
         return {
@@ -97,18 +99,32 @@ class Network:
 
     def load_full_state(self, state: dict[str, Any]) -> None:
         """Give every rank the state that rank zero holds; every rank must call it."""
-        if dist.is_initialized():
+        if self._sharded:
+            from torch.distributed.checkpoint.state_dict import (  # noqa: PLC0415 - see above
+                StateDictOptions,
+                set_model_state_dict,
+            )
+
             options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
             set_model_state_dict(self.plain, state, options=options)
-        else:
+            return
+        if self._skeleton is not None:
             self.plain.load_state_dict(state)
+        if dist.is_initialized():
+            for value in self.plain.state_dict().values():
+                dist.broadcast(value, src=0)
 
     def training_state(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
         """This rank's part of model and optimizer, named so that any strategy can load it."""
+        from torch.distributed.checkpoint.state_dict import get_state_dict  # noqa: PLC0415 - see above
+
         model, optimizer_state = get_state_dict(self.plain, optimizer)
         return {"model": model, "optimizer": optimizer_state}
 
     def load_training_state(self, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+        """Take over what `training_state` gave, possibly under another strategy."""
+        from torch.distributed.checkpoint.state_dict import set_state_dict  # noqa: PLC0415 - see above
+
         set_state_dict(
             self.plain,
             optimizer,
@@ -149,7 +165,7 @@ def wrap(
         autocast = lambda: torch.autocast(device.type, dtype=torch.bfloat16)  # noqa: E731
     if strategy == "fsdp":
         _shard(plain, precision, options)
-        return Network(plain, plain, skeleton, autocast)
+        return Network(plain, plain, skeleton, autocast, sharded=True)
     if strategy == "ddp" and ranks.world_size > 1:
         ids = [device] if device.type == "cuda" else None
         wrapped = DistributedDataParallel(
@@ -160,6 +176,8 @@ def wrap(
 
 
 def _shard(module: nn.Module, precision: Precision, options: dict[str, Any]) -> None:
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard  # noqa: PLC0415 - see above
+
     if precision == "bf16":
         # The sums over ranks and the outputs stay in float32: losses are taken from them.
         options = {

@@ -1,8 +1,10 @@
 """The command line: the only place that reads argv and the environment, prints and exits."""
 
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 import click
 
@@ -16,6 +18,7 @@ COMMANDS = {
     "explain": "Print a rule's page.",
     "plan": "Show what a request would run, and what it costs at most.",
     "rehearse": "Run a request on this machine, scaled down, on throw-away stores.",
+    "measure": "Measure one process: the evidence of an admission.",
     "submit": "Run a request on the platform's backend.",
     "status": "List runs, or show one.",
     "watch": "Follow a run to its end.",
@@ -39,8 +42,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"traingate.commands.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        command: click.Command = _imported(f"traingate.commands.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
@@ -53,6 +55,16 @@ class LazyGroup(click.Group):
 @click.version_option(package_name="traingate")
 def cli() -> None:
     """Admit, check, run and report distributed training on Azure Machine Learning."""
+
+
+def _imported(name: str) -> ModuleType:
+    """A module. What is imported stays for good, so looking for garbage in it is lost time."""
+    gc.disable()
+    try:
+        return importlib.import_module(name)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

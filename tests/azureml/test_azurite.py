@@ -45,7 +45,8 @@ def azurite(one_fake: Fake, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     command = shutil.which("azurite-blob")
     if command is None:
         reason = "azurite-blob is not on PATH: npm install --global azurite@3.37.0"
-        assert os.environ.get("CI") != "true", reason
+        # Where node is, `make test` has installed it, and its absence would hide a failure.
+        assert not (os.environ.get("CI") == "true" and shutil.which("npm")), reason
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("azurite")
     log = folder / "log"

@@ -6,7 +6,7 @@ import pytest
 from azure.identity import AzureCliCredential
 from azureml_fake import Fake, Fault
 from azureml_fake.scene import PLATFORM, PROVENANCE, Scene
-from azureml_fake.state import SUBJECT
+from azureml_fake.state import READER, SUBJECT, SUBMITTER
 
 from traingate.backends.azureml import credential as module
 from traingate.backends.azureml.backend import connect
@@ -35,7 +35,7 @@ def test_every_sign_in_carries_a_token_fetched_for_it(fake: Fake) -> None:
     identity.get_token(SCOPE)
     identity.get_token("https://storage.azure.com/.default")
 
-    assert fake.requests == ["GET github/token", "POST tenant1/oauth2/v2.0/token"] * 2
+    assert fake.requests == ["GET github/token", "POST oauth2/v2.0/token"] * 2
 
 
 def test_a_token_in_hand_is_used_again(fake: Fake) -> None:
@@ -44,10 +44,10 @@ def test_a_token_in_hand_is_used_again(fake: Fake) -> None:
     assert len(fake.requests) == 2
 
 
-@pytest.mark.parametrize(("role", "client"), [("submitter", "client1"), ("reader", "client2")])
+@pytest.mark.parametrize(("role", "client"), [("submitter", SUBMITTER), ("reader", READER)])
 def test_each_role_is_an_identity_of_its_own(fake: Fake, role: str, client: str) -> None:
     credential(AZURE, role, os.environ).get_token(SCOPE)  # type: ignore[arg-type]
-    assert f"client_id={client}".encode() in fake.seen("POST tenant1")[0].body
+    assert f"client_id={client}".encode() in fake.seen("POST oauth2")[0].body
 
 
 def test_a_subject_in_the_id_form_is_shown_with_the_one_to_put(fake: Fake) -> None:
@@ -89,7 +89,7 @@ def test_a_refused_sign_in_stops_a_submission_with_the_explanation(
 ) -> None:
     fake.state.federated_subject = "repo:contoso/training:environment:azureml"
     identity = credential(AZURE, "submitter", os.environ)
-    with pytest.raises(TraingateError, match="No federated credential of client1"):
+    with pytest.raises(TraingateError, match=f"No federated credential of {SUBMITTER}"):
         scene.backend(fake, identity).submit(scene.plan(), PROVENANCE)
 
 
@@ -139,7 +139,7 @@ def test_connecting_takes_everything_from_platform_yml(fake: Fake, scene: Scene)
     backend = connect(policy, scene.root, os.environ, role="reader")
     identity = backend._workspace.credential
     assert isinstance(identity, WorkflowCredential)
-    assert identity._client_id == "client2"
+    assert identity._client_id == READER
 
 
 def test_connecting_without_a_workspace_says_what_to_write(scene: Scene) -> None:

@@ -13,11 +13,11 @@ from traingate.errors import TraingateError
 
 STEPS = (
     "GET github",
-    "POST tenant1",
+    "POST oauth2",
     "GET jobs/",
     "GET jobs$",
     "GET computes",
-    "GET subscriptions/s1/providers/Microsoft.MachineLearningServices/locations/westeurope/usages",
+    "GET locations/westeurope/usages",
     "GET datastores",
     r"GET blob/acct1/data1\?comp=list",
     "PUT blob/acct1/data1",

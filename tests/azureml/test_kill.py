@@ -19,7 +19,7 @@ KILLED = -9
 #: One cut in every phase of a submission.
 PHASES = (
     "GET github",
-    "POST tenant1",
+    "POST oauth2",
     "GET jobs/",
     "GET jobs$",
     "GET computes",

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from azureml_fake import Fake
+from azureml_fake import Fake, Fault
 from azureml_fake.scene import PROVENANCE, Scene
 from azureml_fake.state import cluster, usage
 
@@ -90,6 +90,14 @@ def test_quota_that_may_not_be_read_is_said_to_be_unchecked(
     fake.state.forbidden = {"/usages"}
     (note,) = backend.submit(scene.plan(), PROVENANCE).notes
     assert note == "Quota of westeurope: not checked, this identity may not read it."
+
+
+def test_a_quota_service_that_fails_is_no_reason_to_stop(
+    backend: AzureMLBackend, fake: Fake, scene: Scene
+) -> None:
+    fake.faults = [Fault(at=".*/vmSizes", kind="400")]
+    (note,) = backend.submit(scene.plan(), PROVENANCE).notes
+    assert note == "Quota of westeurope: not checked, Azure answered HTTP 400."
 
 
 def test_runs_and_dollars_are_counted_over_all_pages_and_archived_jobs(

@@ -18,9 +18,7 @@ def plain(requests: list[str]) -> list[str]:
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
     text = re.sub(r"[0-9a-f]{64}|[0-9a-f]{32}", "HASH", text)
     text = re.sub(r"seg-[0-9a-f]{12}-p7", "RUN", text)
-    return text.replace("subscriptions/s1/providers/Microsoft.MachineLearningServices/", "").split(
-        "\n"
-    )
+    return text.split("\n")
 
 
 READS = [

@@ -5,8 +5,11 @@ from typing import Any
 
 import httpx
 import pytest
+from graphql import parse, validate
 
 from github.fake.contract import Violation, answer, operation
+from github.fake.graph import schema
+from github.fake.prune import documents
 from github.fake.server import FakeGitHub, serving
 from github.fake.state import Account, Pull
 from traingate.github import problems
@@ -228,6 +231,12 @@ class TestTheContractItself:
         template = "/repos/{owner}/{repo}/issues/{issue_number}/comments"
         with pytest.raises(Violation, match="is not of type"):
             answer("POST", template, 201, {"id": "x"})
+
+    def test_every_graphql_document_is_one_github_understands(self) -> None:
+        found = documents()
+        assert len(found) >= 4
+        for document in found:
+            assert validate(schema(), parse(document)) == []
 
     def test_a_graphql_field_github_does_not_know(self, fake: FakeGitHub) -> None:
         query = """query X($owner: String!, $name: String!) {

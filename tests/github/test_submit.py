@@ -1,7 +1,6 @@
 """What a push and a dispatch submit, and every way they do not."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,15 +9,7 @@ from github.fake.requests import OWNERS, PLATFORM, request
 from github.fake.stage import Stage
 from traingate.errors import Refusal
 from traingate.github.labels import REFUSED, RUNNING
-from traingate.loop.submit import Decision, submit_dispatch, submit_push
-
-
-@pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("GITHUB_REPOSITORY", "acme/train")
-    made = Stage(tmp_path / "main")
-    yield made
-    assert made.fake.violations == []
+from traingate.loop.submit import Decision, submit_push
 
 
 def submit(stage: Stage, push: Any) -> tuple[Decision, ...]:
@@ -221,6 +212,18 @@ def test_an_approval_by_a_team_listed_at_the_base(stage: Stage) -> None:
     assert decision.record.approver == "gil"
 
 
+def test_an_approval_by_a_team_that_a_token_may_read(stage: Stage) -> None:
+    stage.merged({".github/CODEOWNERS": "* @acme/gpu\n"})
+    stage.has_teams_token = True
+    stage.fake.repository.teams = {"acme/gpu": {"gil"}}
+    for approver, expected in (("zoe", "zoe does not own"), ("Gil", None)):
+        pull = stage.open(request(lr=0.1 if expected else 0.2))
+        stage.approve(pull, by=approver)
+        (decision,) = submit(stage, stage.merge(pull))
+        assert (decision.record is not None) == (expected is None)
+        assert expected is None or expected in str(decision.reasons[0])
+
+
 def test_files_that_differ_from_what_was_approved(stage: Stage) -> None:
     pull = stage.open(request())
     stage.approve(pull)
@@ -316,109 +319,3 @@ def test_the_backend_refuses(stage: Stage) -> None:
     run, refusal = stage.bodies(7)
     assert "is `Withdrawn`" in run
     assert "The compute drifted." in refusal
-
-
-class TestDispatch:
-    def run(self, stage: Stage, run_id: str = "99", **changes: Any) -> Decision:
-        return submit_dispatch(stage.world(), stage.dispatch(**changes), run_id)
-
-    def refused(self, stage: Stage, expected: str, **changes: Any) -> None:
-        before = dict(stage.backend.jobs)
-        decision = self.run(stage, **changes)
-        assert expected in " ".join(map(str, decision.reasons))
-        assert stage.backend.jobs == before
-
-    def test_runs_the_tip_again_on_the_newest_pull_request(self, stage: Stage) -> None:
-        _, push = stage.merged(request())
-        submit(stage, push)
-        stage.merged({"README.md": "y\n"})
-        decision = self.run(stage)
-        assert decision.record is not None
-        assert decision.record.run.endswith("-r99")
-        assert (decision.record.pull_request, decision.record.attempt) == (7, 2)
-        assert len(stage.backend.jobs) == 2
-
-    def test_the_same_workflow_run_again_is_the_same_run(self, stage: Stage) -> None:
-        stage.merged(request())
-        self.run(stage)
-        self.run(stage)
-        assert len(stage.backend.jobs) == 1
-
-    def test_from_another_branch(self, stage: Stage) -> None:
-        stage.merged(request())
-        with pytest.raises(Refusal, match="Start it on main"):
-            self.run(stage, ref="refs/heads/next")
-
-    @pytest.mark.parametrize("workload", ["nothing", "../etc", "", "Seg", "seg; id"])
-    def test_of_no_workload(self, stage: Stage, workload: str) -> None:
-        with pytest.raises(Refusal, match="There is no request"):
-            self.run(stage, workload=workload)
-
-    @pytest.mark.parametrize(
-        ("person", "expected"),
-        [("ada", "is the author"), ("zoe", "does not own"), ("lead", "does not own")],
-    )
-    def test_by_somebody_who_could_not_have_approved(
-        self, stage: Stage, person: str, expected: str
-    ) -> None:
-        stage.merged(request())
-        self.refused(stage, expected, person=person)
-
-    def test_by_a_bot(self, stage: Stage) -> None:
-        stage.merged(request())
-        self.refused(stage, "no human", is_human=False)
-
-    def test_laundering_a_direct_push_of_a_file(self, stage: Stage) -> None:
-        stage.merged(request())
-        stage.write({"jobs/seg/src/train.py": "import os\n"})
-        stage.commit("direct")
-        self.refused(stage, "is no pull request's merge commit")
-        # A pull request that touches another file afterwards does not wash it clean.
-        stage.merged({"jobs/seg/job.yml": request(lr=0.5)["jobs/seg/job.yml"]})
-        self.refused(stage, "which is no pull request's merge")
-
-    def test_laundering_a_direct_removal(self, stage: Stage) -> None:
-        stage.merged(request() | {"jobs/seg/.amlignore": "data\n"})
-        stage.write({"jobs/seg/.amlignore": None})
-        stage.commit("direct")
-        self.refused(stage, "is no pull request's merge commit")
-
-    def test_an_unverified_pull_request(self, stage: Stage) -> None:
-        pull = stage.open(request())
-        stage.merge(pull)
-        self.refused(stage, "REVIEW_REQUIRED")
-
-    def test_an_admission_without_runs_left(self, stage: Stage) -> None:
-        _, push = stage.merged(request(runs=1))
-        submit(stage, push)
-        self.refused(stage, "1 runs are used up")
-
-    def test_an_expired_admission(self, stage: Stage) -> None:
-        stage.merged(request(expires="2026-12-01"))
-        stage.today = stage.today.replace(month=12, day=2)
-        self.refused(stage, "expired on")
-
-    def test_two_at_once_for_the_last_run(self, stage: Stage) -> None:
-        stage.merged(request(runs=1))
-        inner: list[Decision] = []
-
-        def second(method: str, path: str) -> None:
-            # The other one starts when this one has counted and is about to announce itself.
-            if method == "POST" and path.endswith("/comments") and not inner:
-                stage.fake.interference = None
-                inner.append(_unlocked(stage, lambda: self.run(stage, run_id="100")))
-
-        stage.fake.interference = second
-        outer = self.run(stage, run_id="99")
-        assert len(stage.backend.jobs) == 1
-        assert [bool(one.record) for one in (outer, *inner)] == [False, True]
-        assert any("is `Withdrawn`" in body for body in stage.bodies(7))
-
-
-def _unlocked(stage: Stage, act: Any) -> Any:
-    """Let a request made while another one is answered through."""
-    stage.fake._lock.release()
-    try:
-        return act()
-    finally:
-        stage.fake._lock.acquire()

@@ -30,6 +30,22 @@ def test_plain_text_renders_as_one_paragraph_of_text(untrusted: str) -> None:
 
 
 @given(HOSTILE)
+def test_prose_is_one_paragraph_of_text_and_code(untrusted: str) -> None:
+    html = TABLES.render(f"said: {text.prose(untrusted)}")
+    bare = html.replace("<code>", "").replace("</code>", "")
+    assert html.count("<code>") == html.count("</code>")
+    assert bare.startswith("<p>said:")
+    assert bare.count("<") == 2
+    outside = re.sub("<code>.*?</code>", "", html, flags=re.DOTALL).replace("&lt;", "(")
+    assert not LINKED.search(outside.removeprefix("<p>said:").removesuffix("</p>\n"))
+
+
+def test_prose_keeps_code_and_blanks() -> None:
+    assert text.prose("Write `a|b` or *this* .") == "Write `a|b` or \\*this\\* ."
+    assert text.prose("`x` and `y`") == "`x` and `y`"
+
+
+@given(HOSTILE)
 def test_a_line_of_plain_text_stays_a_paragraph_at_the_start_of_a_line(untrusted: str) -> None:
     html = TABLES.render(text.plain(untrusted))
     assert html == "" or (html.startswith("<p>") and html.count("<") == 2)
@@ -132,6 +148,22 @@ def test_known_token_shapes_are_removed(secret: str) -> None:
     assert "[removed]" in cleaned
     for leak in ("a1a1a1", "hunter22", "MIIE", "c2lnbmF0", "abcdefghij", "A" * 16, "0" * 32):
         assert leak not in cleaned
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        (
+            "https://ml.azure.com/runs/x?tid=1&wsid=a/b",
+            "[page](https://ml.azure.com/runs/x?tid=1&wsid=a/b)",
+        ),
+        ("http://x.example", "`http://x.example`"),
+        ("javascript:alert(1)", "`javascript:alert(1)`"),
+        ("https://x.example/)[y](https://z", "`https://x.example/)[y](https://z`"),
+    ],
+)
+def test_only_plain_addresses_become_links(url: str, expected: str) -> None:
+    assert text.link(url, "page") == expected
 
 
 def test_ordinary_text_is_not_scrubbed() -> None:

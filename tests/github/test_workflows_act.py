@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from github.fake.acting import Runner, runner
+from github.fake.backend import failure, outcome
 from github.fake.requests import request
 from github.fake.server import FakeGitHub
 from github.fake.state import Pull
@@ -119,8 +120,6 @@ def test_a_rehearsal_is_one_bounded_line_marked_as_reported(ci: Runner) -> None:
 
 def _local_request(**changes: Any) -> dict[str, str]:
     """A request the local backend trains in a second, without torch."""
-    from github.fake.backend import outcome
-
     made = json.loads(outcome("x", workload="tiny", **changes))
     files = request("tiny", runs=9)
     job = files["jobs/tiny/job.yml"].replace("train.py --lr ${{inputs.lr}}", "train.py")
@@ -156,15 +155,16 @@ def test_the_local_loop_trains_in_a_job_without_rights(ci: Runner) -> None:
 
 
 def test_a_training_that_fails_is_told_with_its_advice(ci: Runner) -> None:
-    failure = {"error": "ValueError: no such column", "rank": 1, "exit_code": 65}
-    files = _local_request(status="failed", model=None, failure=failure)
+    record = failure("ValueError: no such column", exit_code=65)
+    files = _local_request(status="failed", model=None, failure=record)
     files["jobs/tiny/src/train.py"] += "raise SystemExit(65)\n"
     pull, push = _merged(ci, files)
     outcome = ci.push(push.before, push.after)
     assert outcome.returncode == 1
     assert outcome.steps()[("train", "Train")] == "failure"
     ran(outcome, ("train", "Report"))
-    assert "failed" in ci.stage.bodies(pull.number)[1]
+    assert "rank 3 failed first: ValueError: no such column" in ci.stage.bodies(pull.number)[1]
+    assert "Look at the data" in ci.stage.bodies(pull.number)[1]
     assert pull.labels == ["traingate:failed"]
 
 

@@ -2,7 +2,9 @@
 
 import copy
 import hashlib
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from traingate.documents.admission import Admission
 from traingate.documents.reading import read_admission, read_job, read_platform
 from traingate.documents.request import Blob, Context, Request, Tree
+from traingate.documents.sources import evidence_file
 from traingate.findings import Finding
 from traingate.rules import judge, judge_context
 
@@ -61,7 +65,10 @@ def built(case: Case) -> Request:
         front = _yaml(BASE["admission"], case.get("admission"))
         text = f"---\n{front}---\n{case.get('prose', PROSE)}"
         admission = _typed(read_admission, text, f"admissions/{workload}.md")
-    sources = {f"jobs/{workload}/job.yml": "", **BASE["files"], **case.get("files", {})}
+    sources = {f"jobs/{workload}/job.yml": "", **BASE["files"]}
+    # Whatever the case admits was measured so, unless the case brings a file of its own.
+    sources[evidence_file(workload)] = _measured(admission)
+    sources |= case.get("files", {})
     others = tuple(_other(other) for other in case.get("others", ()))
     context = Context(
         repository="contoso/training",
@@ -70,15 +77,26 @@ def built(case: Case) -> Request:
         tree=Tree(blobs={path: _blob(text) for path, text in sources.items() if text is not None}),
         admissions=(*others, *((admission,) if admission else ())),
         terraform=case.get("terraform", {}),
-        sources={path: text for path, text in sources.items() if text is not None},
         runs_used={workload: case.get("runs_used", 0)},
     )
-    return Request(workload=workload, job=job, admission=admission, context=context)
+    return Request(
+        workload=workload,
+        job=job,
+        admission=admission,
+        context=context,
+        sources={path: text for path, text in sources.items() if text is not None},
+    )
+
+
+def _measured(admission: Admission | None) -> str | None:
+    if admission is None or admission.evidence is None:
+        return None
+    return json.dumps({"evidence": asdict(admission.evidence)})
 
 
 def pointed_at(request: Request, finding: Finding) -> str:
     documents = [it.document for it in (request.job, request.admission) if it]
-    texts = {**request.context.sources, **request.context.terraform}
+    texts = {**request.sources, **request.context.terraform}
     texts |= {one.file: one.text for one in (*documents, request.context.platform.document)}
     line = texts[finding.location.file].split("\n")[finding.location.line - 1]
     return line[finding.location.column - 1 :]

@@ -76,6 +76,6 @@ def test_scripts_are_read_within_bounds(repository):
 
     tree = git.work_tree(repository.path, "jobs")
 
-    assert read_sources(repository.path, tree, ("probe",)) == {
+    assert read_sources(repository.path, tree, "jobs/probe") == {
         "jobs/probe/src/train.py": "print(1)\n"
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from launching import TEMPLATE, Launch
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+#: A busy machine starts torch slowly; what hangs is told by the launches' own, shorter limit.
+TIMEOUT_SECONDS = 400
 
 #: World size: nodes x processes a node.
 TOPOLOGIES = {1: (1, 1), 2: (1, 2), 4: (2, 2)}
@@ -34,21 +34,44 @@ def tracking_template(tmp_path_factory: pytest.TempPathFactory) -> None:
     TEMPLATE.path, TEMPLATE.exists = path, True
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.timeout(TIMEOUT_SECONDS))
+
+
+class Trained(Mapping[int, Launch]):
+    """The digits trained to the end, by world size; each is trained when first asked for."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
+        self._runs: dict[int, Launch] = {}
+
+    def __getitem__(self, world_size: int) -> Launch:
+        if world_size not in self._runs:
+            nodes, processes = TOPOLOGIES[world_size]
+            run = Launch(
+                folder=self._folders.mktemp(f"world{world_size}"),
+                run=f"digits-ddp-{'0' * 11}{world_size}-l1",
+                nodes=nodes,
+                processes=processes,
+            )
+            assert run.run_to_end() == [0] * world_size, run.logs()
+            self._runs[world_size] = run
+        return self._runs[world_size]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(TOPOLOGIES)
+
+    def __len__(self) -> int:
+        return len(TOPOLOGIES)
+
+
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Launch]:
-    """The digits trained to the end on one, two and four processes, each on its own stores."""
-    runs = {}
-    for world_size, (nodes, processes) in TOPOLOGIES.items():
-        run = Launch(
-            folder=tmp_path_factory.mktemp(f"world{world_size}"),
-            run=f"digits-ddp-{'0' * 11}{world_size}-l1",
-            nodes=nodes,
-            processes=processes,
-        )
-        codes = run.run_to_end()
-        assert codes == [0] * world_size, run.logs()
-        runs[world_size] = run
-    return runs
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """The finished runs that tests only look at."""
+    return Trained(tmp_path_factory)
 
 
 @pytest.fixture

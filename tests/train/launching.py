@@ -15,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "jobs" / "digits-ddp" / "data"
 DIGITS = ("-m", "train_aml.train_distributed", "--data", str(DATA))
-LIMIT_SECONDS = 100.0
+LIMIT_SECONDS = 150.0
 
 
 class Template:

@@ -32,8 +32,15 @@ def failed(run: Launch, started: list[Launch]) -> dict[str, object]:
     return failure
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-@pytest.mark.parametrize("action", ["raise", "stuck-in-finally"])
+@pytest.mark.parametrize(
+    ("action", "rank"),
+    [
+        ("raise", 1),
+        ("stuck-in-finally", 0),
+        pytest.param("raise", 0, marks=pytest.mark.exhaustive),
+        pytest.param("stuck-in-finally", 1, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_the_cause_reaches_every_rank(
     tmp_path: Path, started: list[Launch], action: str, rank: int
 ):
@@ -64,7 +71,7 @@ def test_the_cause_is_found_among_four_ranks(tmp_path: Path, started: list[Launc
     assert [path.name for path in sorted(tmp_path.glob("failure*"))] == ["failure2.json"]
 
 
-@pytest.mark.parametrize("action", ["kill", "vanish0"])
+@pytest.mark.parametrize("action", ["kill", pytest.param("vanish0", marks=pytest.mark.exhaustive)])
 def test_a_rank_that_is_gone_without_a_word_is_named(
     tmp_path: Path, started: list[Launch], action: str
 ):

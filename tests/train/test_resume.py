@@ -108,6 +108,7 @@ def test_preempted_ranks_stop_together_and_go_on(
     assert weights(again) == uninterrupted[2]
 
 
+@pytest.mark.exhaustive
 def test_a_torn_checkpoint_gives_way_to_the_one_before(
     tmp_path: Path, started: list[Launch], uninterrupted: dict[int, str]
 ):

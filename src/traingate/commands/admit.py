@@ -10,11 +10,11 @@ import click
 from traingate.commands import loop
 from traingate.documents import git
 from traingate.errors import UsageProblem
-from traingate.github.annotations import notice
 from traingate.github.events import DispatchEvent, PushEvent
 from traingate.github.text import code, plain
 from traingate.loop.record import Record
 from traingate.loop.submit import Decision, submit_dispatch, submit_push
+from traingate.report.github import notice
 
 
 @click.command("admit")

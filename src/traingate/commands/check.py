@@ -11,10 +11,10 @@ from traingate import fixes, pipeline
 from traingate.commands import world
 from traingate.documents import git
 from traingate.documents.files import Files
-from traingate.documents.reading import read_admission, read_job, read_requests, workloads
+from traingate.documents.reading import read_admission, read_job, workloads
 from traingate.errors import UsageProblem
 from traingate.findings import Finding, Severity, has_errors
-from traingate.report import github, json, text
+from traingate.report import text
 
 FORMATS = ("text", "github", "json")
 
@@ -35,7 +35,8 @@ def command(
     chosen, lone = _chosen(top, names, changed_since)
     if fix or diff:
         _mend(top, chosen, write=fix)
-    findings = pipeline.check(read_requests(top, chosen, world.today())) + _shapes(top, lone)
+    findings = pipeline.check_each(pipeline.read_each(top, chosen, world.today()))
+    findings += _shapes(top, lone)
     _REPORTS[form](findings)
     weighs = has_errors(findings) or (strict and _has_warnings(findings))
     return 1 if weighs else 0
@@ -100,7 +101,7 @@ def _mend(top: Path, chosen: tuple[str, ...], *, write: bool) -> None:
         return (top / file).read_bytes()
 
     def find(instead: fixes.Texts) -> tuple[Finding, ...]:
-        return pipeline.check(read_requests(top, chosen, world.today(), instead=instead))
+        return pipeline.check_each(pipeline.read_each(top, chosen, world.today(), instead=instead))
 
     mended = fixes.mended(present, find)
     if not write:
@@ -121,6 +122,8 @@ def _text(findings: tuple[Finding, ...]) -> None:
 
 
 def _github(findings: tuple[Finding, ...]) -> None:
+    from traingate.report import github  # noqa: PLC0415 (only for its form)
+
     told = github.annotations(findings)
     for line in told.commands:
         click.echo(line)
@@ -132,6 +135,8 @@ def _github(findings: tuple[Finding, ...]) -> None:
 
 
 def _json(findings: tuple[Finding, ...]) -> None:
+    from traingate.report import json  # noqa: PLC0415 (only for its form)
+
     click.echo(json.render(findings))
 
 

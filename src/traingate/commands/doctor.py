@@ -21,11 +21,13 @@ from traingate.report import diagnoses
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="For programs; the shape is versioned.")
+@click.option("--github", "only_github", is_flag=True, help="Look at GitHub alone.")
 @click.option("--branch", default="main", show_default=True, help="The branch that is guarded.")
-def command(*, as_json: bool, branch: str) -> int:
+def command(*, as_json: bool, only_github: bool, branch: str) -> int:
     """Look at the repository and the live world, and say what to mend and how."""
     top = world.repository()
-    found = (*_repository(top), *_stores(top), *_github(top, branch))
+    here = () if only_github else (*_repository(top), *_stores(top))
+    found = (*here, *_github(top, branch))
     if as_json:
         click.echo(diagnoses.as_json(found))
     else:
@@ -75,7 +77,7 @@ def _github(top: Path, branch: str) -> Iterator[Diagnosis]:
         probes = {
             "ruleset": lambda: hub.rules(github, branch),
             "CODEOWNERS": lambda: hub.owners(github, branch),
-            "environments": lambda: hub.environments(github),
+            "environments": lambda: hub.environments(github, branch),
             "labels": lambda: hub.known_labels(github),
             "workflow permissions": lambda: hub.token_permissions(github),
             "subject": lambda: hub.subject(github),

@@ -8,13 +8,14 @@ import click
 from traingate.commands import loop
 from traingate.documents import git
 from traingate.errors import UsageProblem
-from traingate.github.annotations import annotations, notice
 from traingate.github.comments import put, read_thread
 from traingate.github.events import Event, MergeGroupEvent, PullRequestEvent
+from traingate.github.text import visible
 from traingate.loop.gate import Assessment, assess
 from traingate.loop.history import History
 from traingate.loop.world import World
 from traingate.report.gate_card import gate_card, gate_marker, unchanged_card
+from traingate.report.github import annotations, notice
 
 #: GitHub drops a step's summary above 1 MiB; several cards share it.
 _SUMMARY_LIMIT = 200_000
@@ -67,7 +68,11 @@ def _tell(assessments: tuple[Assessment, ...]) -> None:
     if not assessments:
         loop.told(["No request is changed."])
         loop.summary(["No request is changed: a merge submits nothing."])
-    loop.told(annotations([one for of in assessments for one in of.findings]))
+    findings = [one for of in assessments for one in of.findings]
+    shown = annotations(findings).commands
+    loop.told(map(visible, shown))
+    if more := len(findings) - len(shown):
+        loop.told([f"{more:,} more are in the job summary and on the pull request."])
     for of in assessments:
         if of.deciding:
             text = f"{of.workload} is changed together with {', '.join(of.deciding[:5])}"

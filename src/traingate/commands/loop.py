@@ -19,8 +19,10 @@ from traingate.github.events import Event, read_event
 from traingate.loop.history import History
 from traingate.loop.world import World
 
+_IN_WORKFLOW = "Run this command in the workflow that belongs to it."
 
-def variable(name: str) -> str:
+
+def variable(name: str, *, todo: str = _IN_WORKFLOW) -> str:
     """A variable the runner or the workflow sets.
 
     Raises:
@@ -28,9 +30,7 @@ def variable(name: str) -> str:
     """
     value = os.environ.get(name, "")
     if not value:
-        raise UsageProblem(
-            f"{name} is not set.", todo="Run this command in the workflow that belongs to it."
-        )
+        raise UsageProblem(f"{name} is not set.", todo=todo)
     return value
 
 
@@ -69,6 +69,11 @@ def open_backend(platform: Platform, tree: Path) -> Backend:
     """The backend a platform names, for requests in the work tree at `tree`."""
     with chdir(tree):
         return local.backend(platform)
+
+
+def reading_backend(platform: Platform) -> Backend:
+    """The same backend as the identity that can only read."""
+    return local.backend(platform, "reader")
 
 
 def summary(texts: Iterable[str]) -> None:

@@ -22,7 +22,7 @@ def command(workload: str, *, preempt: bool) -> None:
     """
     from traingate.rehearsal.rehearse import rehearse  # noqa: PLC0415 - not for `--help`
 
-    request = world.clean_request(workload)
+    request = world.clean_request(workload, but_for=world.UNFINISHED)
     top = world.repository()
     rehearsed = rehearse(
         pipeline.plan(request),

@@ -10,11 +10,11 @@ from traingate.commands.train import admitted_run
 from traingate.documents import git
 from traingate.documents.reading import platform_of
 from traingate.errors import UsageProblem
-from traingate.github.annotations import notice
 from traingate.github.comments import read_thread
 from traingate.loop.record import records
 from traingate.loop.report import label, report, settle
 from traingate.loop.world import World
+from traingate.report.github import notice
 
 
 @click.command("report")
@@ -24,7 +24,7 @@ def command(*, trained: bool) -> None:
     tip = git.commit(Path.cwd())
     assert tip is not None
     world = loop.github_world(Path.cwd(), branch="", tip=tip)
-    backend = loop.open_backend(platform_of(Path.cwd()), Path.cwd())
+    backend = loop.reading_backend(platform_of(Path.cwd()))
     if trained:
         _trained(world, backend)
         return

@@ -50,6 +50,11 @@ def _report(platform: Platform, submission: Submission) -> None:
         click.echo(f"`traingate watch {submission.run_name}` follows it.")
 
 
+def next_provenance(backend: Backend, planned: Plan) -> Provenance:
+    """Of a run that is always a new one."""
+    return _provenance(backend, planned, rerun=True)
+
+
 def _provenance(backend: Backend, planned: Plan, *, rerun: bool) -> Provenance:
     """Where this run comes from: the last name of this digest, or the next one."""
     known = backend.run_names(planned.workload)

@@ -23,7 +23,8 @@ def rules(github: GitHub, branch: str) -> Iterator[Diagnosis]:
     lacking = {
         "no approval is required": found.approvals < 1,
         "code owners need not review": not found.code_owner_review,
-        "an approval outlives a later push": not (found.dismiss_stale or found.last_push_approval),
+        "an approval outlives a later push": not found.dismiss_stale,
+        "whoever pushed last may approve": not found.last_push_approval,
     }
     every = list(github.pages(f"rules/branches/{branch}"))
     lacking |= {
@@ -34,7 +35,7 @@ def rules(github: GitHub, branch: str) -> Iterator[Diagnosis]:
     weak = [told for told, is_so in lacking.items() if is_so]
     if weak:
         told = f"On {branch} {'; '.join(weak)}."
-        yield AREA.wrong("ruleset", told, f'Make the ruleset of {PAGE}, "Protect the branch".')
+        yield AREA.wrong("ruleset", told, f'Make the ruleset of {PAGE}, "The ruleset of main".')
     else:
         yield AREA.well("ruleset", f"{branch} demands a code owner's review and the gate's check.")
 
@@ -49,7 +50,7 @@ def owners(github: GitHub, branch: str) -> Iterator[Diagnosis]:
         yield AREA.well("CODEOWNERS", "GitHub understands every line.")
 
 
-def environments(github: GitHub) -> Iterator[Diagnosis]:
+def environments(github: GitHub, branch: str) -> Iterator[Diagnosis]:
     """Both environments exist and admit the default branch only."""
     for name, may_have_reviewers in ENVIRONMENTS.items():
         try:
@@ -58,7 +59,8 @@ def environments(github: GitHub) -> Iterator[Diagnosis]:
             mend = f"gh api -X PUT repos/{github.endpoint.repository}/environments/{name}"
             yield AREA.wrong(f"environment {name}", "It does not exist.", mend)
             continue
-        yield _environment(name, found, may_have_reviewers=may_have_reviewers)
+        others = _other_branches(github, name, found, branch)
+        yield _environment(name, found, others, may_have_reviewers=may_have_reviewers)
 
 
 def known_labels(github: GitHub) -> Iterator[Diagnosis]:
@@ -107,17 +109,31 @@ def subject(github: GitHub) -> Iterator[Diagnosis]:
     yield AREA.well("subject", told)
 
 
-def _environment(name: str, found: Mapping[str, Any], *, may_have_reviewers: bool) -> Diagnosis:
+def _other_branches(
+    github: GitHub, name: str, found: Mapping[str, Any], branch: str
+) -> tuple[str, ...]:
+    """Branches (or patterns) beside `branch` that may use the environment."""
+    policy = found.get("deployment_branch_policy")
+    if policy is None:
+        return ("any branch",)
+    if not policy.get("custom_branch_policies"):
+        return ("every protected branch",)
+    listed = github.get(f"environments/{name}/deployment-branch-policies")["branch_policies"]
+    return tuple(one["name"] for one in listed if one["name"] != branch)
+
+
+def _environment(
+    name: str, found: Mapping[str, Any], others: tuple[str, ...], *, may_have_reviewers: bool
+) -> Diagnosis:
     reviewers = any(rule["type"] == "required_reviewers" for rule in found["protection_rules"])
     subject = f"environment {name}"
-    if found.get("deployment_branch_policy") is None:
-        return AREA.wrong(
-            subject, "Any branch may use it.", f"Limit it to the default branch ({PAGE})."
-        )
+    if others:
+        told = f"Also {', '.join(others)} may use it."
+        return AREA.wrong(subject, told, f"Limit it to the default branch ({PAGE}).")
     if reviewers and not may_have_reviewers:
         told = "It has required reviewers, and the scheduled report would wait for them."
         return AREA.wrong(subject, told, "Take the reviewers away; this identity can only read.")
-    return AREA.well(subject, "It exists and limits its branches.")
+    return AREA.well(subject, "It exists, for the default branch alone.")
 
 
 def _checks(rules: list[Any]) -> set[str]:

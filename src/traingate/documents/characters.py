@@ -25,7 +25,9 @@ def in_source(text: str, file: str) -> tuple[Finding, ...]:
     A byte order mark at the very beginning is no hidden character.
     """
     hidden = [(m.start(), m[0]) for m in _HIDDEN.finditer(text) if m.start() or m[0] != "\ufeff"]
-    indents = [(match.start(1), match[1]) for match in _SPACES.finditer(text)]
+    # The other kinds of space are none of ASCII's, and the search for them is slow.
+    spaces = () if text.isascii() else _SPACES.finditer(text)
+    indents = [(match.start(1), match[1]) for match in spaces]
     told = []
     for index, character in sorted(hidden + indents)[:_MOST_TOLD]:
         fix = "Indent with plain spaces." if (index, character) in indents else "Delete it."

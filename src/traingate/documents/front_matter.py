@@ -7,25 +7,18 @@ Whatever `---` comes after that, in the prose or in a code block, belongs to the
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING
 
 from traingate.documents import characters
 from traingate.documents.admission import Section
 from traingate.documents.kinds import FRONT_MATTER
 from traingate.documents.located import Document, parse
+from traingate.documents.prose import sections
 from traingate.findings import Edit, Finding
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
 
 #: A fence may end in blanks, which editors and formatters leave behind.
 _FENCE = re.compile(r"---[ \t]*")
 _END_MARKER = re.compile(r"\.\.\.[ \t]*")
 _LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n|$)")
-
-#: Tokens that say something to a reader; an HTML comment does not.
-_TEXT = {"inline", "fence", "code_block"}
 
 Split = tuple[Document | None, tuple[Section, ...], tuple[Finding, ...]]
 
@@ -59,8 +52,8 @@ def split(text: str, file: str) -> Split:
         return None, (), (FRONT_MATTER.found(at, message, fix="Write `workload:` and its like."),)
     document, findings = parse(front, file)
     body_line = characters.location(text, closing.end(), file).line
-    sections = tuple(_sections(text[closing.end() :], body_line))
-    return document and replace(document, text=text), sections, wrong_end + findings
+    found = tuple(sections(text[closing.end() :], body_line))
+    return document and replace(document, text=text), found, wrong_end + findings
 
 
 def _opening(text: str) -> int | None:
@@ -103,32 +96,3 @@ def _wrong_end(text: str, file: str, closing: re.Match[str]) -> Iterator[Finding
         fix="Write `---` instead.",
         edits=(Edit(file=file, start=start, end=start + 3, replacement="---"),),
     )
-
-
-@cache
-def _parser() -> "MarkdownIt":
-    """A parser of blocks only: headings and what stands between them."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 (a job file alone needs no markdown)
-
-    parser = MarkdownIt("commonmark")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
-
-
-def _sections(body: str, first_line: int) -> Iterator[Section]:
-    """The headings in order. A section reaches to the next heading of its level or above."""
-    headings: list[tuple[int, str, int]] = []
-    texts: list[bool] = []
-    tokens = _parser().parse(body)
-    for index, token in enumerate(tokens):
-        if token.type == "heading_open" and token.map:
-            title = tokens[index + 1].content.strip()
-            headings.append((int(token.tag[1:]), title, first_line + token.map[0]))
-            texts.append(False)
-        elif texts and token.content.strip() and token.type in _TEXT:
-            texts[-1] |= tokens[index - 1].type != "heading_open"
-    for index, (level, title, line) in enumerate(headings):
-        end = next((n for n in range(index + 1, len(headings)) if headings[n][0] <= level), None)
-        yield Section(
-            heading=title, line=line, level=level, has_text=any(texts[index : end or len(texts)])
-        )

@@ -38,6 +38,5 @@ def read_request_at(repository: Path, revision: str, workload: str, today: date)
         tree=tree,
         admissions=(admission,),
         terraform={},
-        sources={},
     )
     return Request(workload=workload, job=job, admission=admission, context=context)

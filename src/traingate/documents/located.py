@@ -55,6 +55,10 @@ class Document:
             return ()
         return (Edit(file=self.file, start=span.start, end=span.end, replacement=replacement),)
 
+    def bare(self) -> "Document":
+        """The document as its thousand neighbours are remembered: by its file's name."""
+        return Document(file=self.file, text="", value=None, values={}, keys={})
+
     def _nearest(self, spans: Mapping[Path, Span], path: Path) -> Location:
         for length in range(len(path), 0, -1):
             span = spans.get(path[:length]) or self.values.get(path[:length])
@@ -237,7 +241,9 @@ def described(value: object) -> str:
 
 
 def _refuse_root(root: Node | None, file: str) -> NoReturn:
-    message = "The file holds no keys." if root is None else "The file is not a mapping."
-    span = root.span if root else None
-    at = Location(file=file, line=span.line, column=span.column) if span else Location(file=file)
+    is_empty = root is None or (isinstance(root, Scalar) and not root.text)
+    message = "The file holds no keys." if is_empty else "The file is not a mapping."
+    at = Location(file=file)
+    if root is not None and not is_empty:  # An empty root stands behind the end of the file.
+        at = Location(file=file, line=root.span.line, column=root.span.column)
     raise Unreadable(UNREADABLE.found(at, message, fix="Write it as `key: value` lines."))

@@ -1,7 +1,7 @@
 """Step one: files in, requests and what could not be understood out."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +28,7 @@ __all__ = [
     "decode",
     "platform_of",
     "read_admission",
+    "read_each",
     "read_job",
     "read_platform",
     "read_rehearsal",
@@ -88,7 +89,7 @@ def read_requests(
     instead: Mapping[str, bytes] | None = None,
     policy: Platform | None = None,
 ) -> Reading:
-    """Read the requests of `workloads` in the work tree at `repository`.
+    """Read the requests of `workloads` in the work tree at `repository`, all at once.
 
     Args:
         repository: the top of the work tree.
@@ -101,16 +102,32 @@ def read_requests(
     Raises:
         TraingateError: there is no readable platform.yml, without which nothing can be judged.
     """
-    files = Files(root=repository, instead=instead or {})
-    names = files.below("admissions", ".md")
-    admissions = {file: _file(files, file, read_admission) for file in names}
-    context = _context(files, workloads, today, admissions, policy or _platform(files))
-    readings = [_request(files, workload, context, admissions) for workload in workloads]
+    each = tuple(read_each(repository, workloads, today, instead=instead, policy=policy))
     return Reading(
-        context=context,
-        requests=tuple(request for request, _ in readings),
-        findings=tuple(finding for _, findings in readings for finding in findings),
+        context=each[0].context,
+        requests=tuple(request for one in each for request in one.requests),
+        findings=tuple(finding for one in each for finding in one.findings),
     )
+
+
+def read_each(
+    repository: Path,
+    workloads: tuple[str, ...],
+    today: date,
+    *,
+    instead: Mapping[str, bytes] | None = None,
+    policy: Platform | None = None,
+) -> Iterator[Reading]:
+    """As `read_requests`, one request at a time: first the context alone, then each workload.
+
+    Whoever keeps none of them needs the memory of one, however many there are. Every admission
+    is read twice for it: once for what the others must know of it, once as a request's own.
+    """
+    files = Files(root=repository, instead=instead or {})
+    context = _context(files, today, policy or _platform(files))
+    yield Reading(context=context, requests=(), findings=())
+    for workload in workloads:
+        yield _request(files, workload, context)
 
 
 def workloads(repository: Path) -> tuple[str, ...]:
@@ -145,44 +162,40 @@ def _platform(files: Files) -> Platform:
     return policy
 
 
-def _context(
-    files: Files,
-    workloads: tuple[str, ...],
-    today: date,
-    admissions: Mapping[str, Read[Admission]],
-    policy: Platform,
-) -> Context:
-    tree = git.work_tree(files.root, "jobs", "admissions")
+def _context(files: Files, today: date, policy: Platform) -> Context:
     return Context(
         repository=git.repository_name(files.root),
         today=today,
         platform=policy,
-        tree=tree,
-        admissions=tuple(one for one, _ in admissions.values() if one is not None),
+        tree=git.work_tree(files.root, "jobs", "admissions"),
+        admissions=tuple(_admissions(files)),
         terraform={
             file: (files.read(file)[0] or b"").decode(errors="replace")
             for ending in (".tf", ".tf.json")
             for file in files.below("infra", ending)
         },
-        sources=read_sources(files.root, tree, workloads),
     )
 
 
-def _request(
-    files: Files,
-    workload: str,
-    context: Context,
-    admissions: Mapping[str, Read[Admission]],
-) -> tuple[Request, tuple[Finding, ...]]:
-    request = Request(workload=workload, job=None, admission=None, context=context)
-    job_read = _file(files, request.job_file, read_job)
-    admission_read = admissions.get(request.admission_file) or _file(
-        files, request.admission_file, read_admission
+def _admissions(files: Files) -> Iterator[Admission]:
+    """Every admission that can be read, without the places in its file."""
+    for file in files.below("admissions", ".md"):
+        one, _ = _file(files, file, read_admission)
+        if one is not None:
+            yield replace(one, document=one.document.bare())
+
+
+def _request(files: Files, workload: str, context: Context) -> Reading:
+    empty = Request(workload=workload, job=None, admission=None, context=context)
+    job_found, of_job = _file(files, empty.job_file, read_job)
+    admission_found, of_admission = _file(files, empty.admission_file, read_admission)
+    request = replace(
+        empty,
+        job=job_found,
+        admission=admission_found,
+        sources=read_sources(files.root, context.tree, empty.folder),
     )
-    return (
-        Request(workload=workload, job=job_read[0], admission=admission_read[0], context=context),
-        job_read[1] + admission_read[1],
-    )
+    return Reading(context=context, requests=(request,), findings=of_job + of_admission)
 
 
 def _file(files: Files, file: str, read: Callable[[bytes, str], Read[T]]) -> Read[T]:

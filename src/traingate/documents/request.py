@@ -56,10 +56,9 @@ class Tree:
 class Context:
     """What a rule may know beside the request itself.
 
-    `admissions` holds every admission of the repository that could be read, this one included;
-    `terraform` maps the root configuration's files to their text; `sources` maps the request's
-    own text files (scripts) to their text; `runs_used` counts the runs a workload has had, where
-    that could be asked.
+    `admissions` holds every admission of the repository that could be read, this one included,
+    their documents without text and places; `terraform` maps the root configuration's files to
+    their text; `runs_used` counts the runs a workload has had, where that could be asked.
     """
 
     repository: str
@@ -68,7 +67,6 @@ class Context:
     tree: Tree
     admissions: tuple[Admission, ...] = ()
     terraform: Mapping[str, str]
-    sources: Mapping[str, str]
     runs_used: Mapping[str, int] = field(default_factory=dict)
     _makers: Mapping[str, tuple[Admission, ...]] = field(init=False, repr=False, compare=False)
 
@@ -86,12 +84,16 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """An admission and a job under one workload name; either may be missing or unreadable."""
+    """An admission and a job under one workload name; either may be missing or unreadable.
+
+    `sources` maps the request's own scripts, by repository path, to their text.
+    """
 
     workload: str
     job: Job | None
     admission: Admission | None
     context: Context
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def job_folder(self) -> PurePosixPath:
@@ -133,10 +135,3 @@ class Request:
     def owns(self, place: str) -> bool:
         """Whether a repository path lies in the request's own folder, or is that folder."""
         return place == self.folder or place.startswith(f"{self.folder}/")
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """The request's own scripts, by repository path."""
-        known = self.context.sources
-        files = self.context.tree.under(self.folder)
-        return {path: known[path] for path in files if path in known}

@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from traingate.documents import old_syntax, spellings
+from traingate.documents.acceptance import Accepts, compiled
 from traingate.documents.located import Document, Path
 from traingate.documents.slots import is_below
 from traingate.documents.violation import Violation
@@ -62,7 +63,14 @@ def _validator(name: str) -> Any:
     return strict(schema_of(name), format_checker=FormatChecker(("date",)))
 
 
+@cache
+def _accepts(name: str) -> Accepts:
+    return compiled(schema_of(name))
+
+
 def _violations(name: str, value: Any) -> Iterator[Violation]:
+    if _accepts(name)(value):
+        return
     for error in _validator(name).iter_errors(value):
         yield Violation(
             keyword=error.validator,

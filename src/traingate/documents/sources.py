@@ -1,32 +1,34 @@
-"""The scripts of a request: text files small enough to read, as the work tree has them."""
+"""The scripts of a request and its evidence: text files small enough to read."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from traingate.documents.request import Tree
 
 _SUFFIXES = (".py", ".sh")
+EVIDENCE = "evidence.json"
 _LONGEST_FILE_BYTES = 256 * 1024
 _MOST_FILES = 200
 
 
-def read_sources(repository: Path, tree: Tree, workloads: tuple[str, ...]) -> dict[str, str]:
-    """The scripts under the job folders of `workloads`, by repository path.
+def evidence_file(workload: str) -> str:
+    """Where `traingate measure` keeps what it measured."""
+    return f"jobs/{workload}/{EVIDENCE}"
 
-    At most 200 files a request, each of at most 256 KiB; a longer file, a link or a file that is
-    no UTF-8 is left out, for rules look at scripts only to say more than they could without.
+
+def read_sources(repository: Path, tree: Tree, folder: str) -> dict[str, str]:
+    """The scripts and the evidence under a job folder, by repository path.
+
+    At most 200 files, each of at most 256 KiB; a longer file, a link or a file that is no UTF-8
+    is left out, for rules look at scripts only to say more than they could without.
     """
-    texts: dict[str, str] = {}
-    for workload in workloads:
-        scripts = [
-            path
-            for path, blob in tree.under(f"jobs/{workload}").items()
-            if path.endswith(_SUFFIXES) and not blob.is_symlink
-        ]
-        for path in scripts[:_MOST_FILES]:
-            text = _text(repository / path)
-            if text is not None:
-                texts[path] = text
-    return texts
+    scripts = [
+        path
+        for path, blob in tree.under(folder).items()
+        if path.endswith(_SUFFIXES) or PurePosixPath(path).name == EVIDENCE
+        if not blob.is_symlink
+    ]
+    texts = {path: _text(repository / path) for path in scripts[:_MOST_FILES]}
+    return {path: text for path, text in texts.items() if text is not None}
 
 
 def _text(path: Path) -> str | None:

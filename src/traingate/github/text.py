@@ -50,6 +50,23 @@ def plain(text: str, limit: int = 300) -> str:
     return line
 
 
+def prose(text: str, limit: int = 1_000) -> str:
+    """`plain`, but what stands between a pair of backticks stays a code span."""
+    parts = re.split(r"`([^`\n]+)`", visible(text))
+    made = [
+        code(part, limit) if index % 2 else _plain_around(part, limit)
+        for index, part in enumerate(parts)
+    ]
+    return "".join(made).strip()
+
+
+def _plain_around(part: str, limit: int) -> str:
+    """`plain`, with the blanks that separate it from the code spans beside it."""
+    before = " " if part[:1].isspace() else ""
+    after = " " if part[-1:].isspace() and part.strip() else ""
+    return f"{before}{plain(part, limit)}{after}"
+
+
 def code(text: str, limit: int = 300) -> str:
     """A code span; also fit for a table cell, where GitHub takes the backslash off the pipe."""
     line = _no_markers(_short(" ".join(visible(text).split()), limit)) or " "
@@ -63,6 +80,13 @@ def cell(text: str, limit: int = 300) -> str:
     """A code span inside a table, where an unescaped pipe would end the cell."""
     # Two backslashes before a pipe would escape each other and leave the pipe free.
     return code(text, limit).replace("\\|", f"\\{_BREAK}|").replace("|", "\\|")
+
+
+def link(url: str, words: str) -> str:
+    """A link to a page of ours; anything that is no plain https address stays text."""
+    if re.fullmatch(r"https://[\w./?=&%~:;,+-]+", url):
+        return f"[{words}]({url})"
+    return code(url)
 
 
 def block(text: str, limit: int = 20_000, language: str = "text") -> str:

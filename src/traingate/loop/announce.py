@@ -72,7 +72,7 @@ def first_record(world: World, admitted: Admitted, *, attempt: int) -> Record:
         pull_request=admitted.pull_request,
         approver=admitted.approver,
         backend=backend,
-        target=plan.target.name if plan.target else None,
+        target=plan.target.name if plan.target and backend != "local" else None,
         model=plan.model.name,
         topology=plan.topology,
         cost=plan.cost,
@@ -91,7 +91,7 @@ def _send(
         commit=record.commit,
         pull_request=record.pull_request,
     )
-    with world.history.checked_out(record.commit) as tree:
+    with world.history.checked_out(record.commit, record.workload) as tree:
         backend = world.open_backend(admitted.request.context.platform, tree)
         try:
             submission = pipeline.submit(backend, admitted.plan, provenance)

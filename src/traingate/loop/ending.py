@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from traingate.backends.base import Observation
+from traingate.github.text import scrub
 from traingate.outcome import Outcome, UnusableOutcome, read_outcome
 
 #: `train_aml`'s exit codes.
@@ -36,7 +37,8 @@ def ending_of(observation: Observation, run_name: str, model: str) -> Ending:
             return Ending(state="Completed", reason=None, outcome=outcome, kind=None)
         reason = problem or _failure(outcome) or "it completed without registering a model"
         return Ending(state="Failed", reason=reason, outcome=outcome, kind=_kind(outcome, reason))
-    reason = _failure(outcome) or observation.reason or "the backend gave no reason"
+    unusable = problem if observation.outcome else None
+    reason = _failure(outcome) or observation.reason or unusable or "the backend gave no reason"
     said = observation.properties.get("kind")
     kind = said or _kind(outcome, observation.reason or "")
     return Ending(state=observation.state, reason=reason, outcome=outcome, kind=kind)
@@ -48,7 +50,8 @@ def _outcome(text: str | None, run_name: str, model: str) -> tuple[Outcome | Non
     try:
         outcome = read_outcome(text)
     except UnusableOutcome as unusable:
-        return None, str(unusable)
+        # What follows the colon may quote the file, and a public page is no place for that.
+        return None, str(unusable).partition(":")[0]
     if outcome.run_name != run_name:
         return None, f"its outcome file is of another run, {outcome.run_name}"
     if outcome.model is not None and outcome.model.name != model:
@@ -61,7 +64,7 @@ def _failure(outcome: Outcome | None) -> str | None:
     if failure is None:
         return None
     rank = f"rank {failure.rank} failed first: " if failure.rank is not None else ""
-    return f"{rank}{failure.error}"
+    return scrub(f"{rank}{failure.error}")
 
 
 def _kind(outcome: Outcome | None, reason: str) -> str:

@@ -105,7 +105,7 @@ def read_at(world: World, commit: str, workload: str, policy: Platform) -> Read:
     """Read, check and plan a request of a commit, by `policy`."""
     if links := link_findings(world.history, commit, workload):
         return Read(findings=links)
-    with world.history.checked_out(commit) as tree:
+    with world.history.checked_out(commit, workload) as tree:
         reading = pipeline.read(tree, (workload,), world.today, policy=policy)
         findings = pipeline.check(reading)
         request = reading.requests[0] if reading.requests else None

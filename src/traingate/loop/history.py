@@ -10,6 +10,10 @@ from pathlib import Path
 from traingate.errors import TraingateError
 from traingate.github.codeowners import PLACES, CodeOwners
 
+#: What a request is read with: the policy, every admission (two may claim one model), the root
+#: Terraform, and how git turns blobs into files.
+_JUDGED_BY = (".gitattributes", ".gitignore", "platform.yml", "admissions", "infra")
+
 
 class History:
     """The commits of a full clone (`fetch-depth: 0`)."""
@@ -75,12 +79,19 @@ class History:
         return self._git("show", f"{commit}:{path}").encode()
 
     @contextmanager
-    def checked_out(self, commit: str) -> Iterator[Path]:
-        """A work tree of `commit` beside this one, for as long as it is needed."""
+    def checked_out(self, commit: str, workload: str) -> Iterator[Path]:
+        """A work tree with what judges and makes up one request, for as long as it is needed.
+
+        Only that: a repository of a thousand requests is not written out for each of them.
+        """
+        wanted = (*_JUDGED_BY, *paths_of(workload))
+        listed = self._git("ls-tree", "-z", "--name-only", "--full-tree", commit, "--", *wanted)
+        there = [path for path in listed.split("\0") if path]
         with tempfile.TemporaryDirectory(prefix="traingate-") as folder:
             path = Path(folder) / "tree"
-            self._git("worktree", "add", "--quiet", "--detach", str(path), commit)
+            self._git("worktree", "add", "--quiet", "--no-checkout", "--detach", str(path), commit)
             try:
+                History(path)._git("checkout", "--quiet", commit, "--", *there)  # noqa: SLF001 - the same class
                 yield path
             finally:
                 self._git("worktree", "remove", "--force", str(path))

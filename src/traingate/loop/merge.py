@@ -70,7 +70,7 @@ def planned(world: World, commit: str, workload: str) -> Runnable | tuple[Reason
     """Check and plan a request again, from the commit's own files, or say why it may not run."""
     findings = link_findings(world.history, commit, workload)
     if not findings:
-        with world.history.checked_out(commit) as tree:
+        with world.history.checked_out(commit, workload) as tree:
             reading = pipeline.read(tree, (workload,), world.today)
             findings = pipeline.check(reading)
             if not has_errors(findings):

@@ -54,12 +54,14 @@ def settle(
     world: World, thread: Thread, record: Record, seen: Observation, *, is_private: bool
 ) -> Thread:
     """Tell a change of state; at the end the outcome first, so that it is never lost."""
-    pointer = f"All of it: {seen.url or world.run_url}"
+    # A local run's own address is a folder on a runner that is gone; its page is the workflow's.
+    url = record.url if record.backend == "local" else seen.url or record.url
+    pointer = f"All of it: {url or world.run_url}"
     if seen.state == LOST:
         thread = put(world.github, thread, lost_marker(record.run), lost_body(record))
         return write_record(world, thread, record.at(LOST))
     if not seen.is_over:
-        now = record.at(seen.state, started_at=seen.started_at, url=seen.url or record.url)
+        now = record.at(seen.state, started_at=seen.started_at, url=url)
         return thread if seen.state == record.state else write_record(world, thread, now)
     ending = ending_of(seen, record.run, record.model)
     finished_at = seen.finished_at or world.clock.now()
@@ -68,7 +70,7 @@ def settle(
         reason=ending.reason,
         started_at=seen.started_at,
         finished_at=finished_at,
-        url=seen.url or record.url,
+        url=url,
     )
     marker = outcome_marker(record.run)
     if not thread.of(marker):

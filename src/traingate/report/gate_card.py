@@ -6,7 +6,7 @@ from typing import Any
 from traingate.findings import Finding, Severity
 from traingate.github.body import LIMIT, Section, compose
 from traingate.github.markers import Marker
-from traingate.github.text import cell, code, plain
+from traingate.github.text import cell, code, prose
 from traingate.loop.gate import Assessment
 from traingate.plan import Plan
 from traingate.report import words
@@ -87,9 +87,9 @@ def _findings(findings: tuple[Finding, ...]) -> Section | None:
 
 
 def _finding(one: Finding) -> str:
-    fix = f" {plain(one.fix, 500)}" if one.fix else ""
+    fix = f" {prose(one.fix, 500)}" if one.fix else ""
     where, rule = code(str(one.location)), f"{one.rule} {one.name}"
-    return f"- **{one.severity}** {where}: {plain(one.message, 1_000)}{fix} {code(rule)}"
+    return f"- **{one.severity}** {where}: {prose(one.message, 1_000)}{fix} {code(rule)}"
 
 
 def _facts(of: Assessment, plan: Plan) -> Iterator[tuple[str, str]]:
@@ -167,21 +167,18 @@ def _consequence(of: Assessment) -> str:
         runs = of.request.admission.envelope.runs
         if len(of.used) >= runs:
             return f"A merge would submit nothing: the admission's {runs} runs are used up."
-    where = "the runner's own CPU" if of.plan.target is None else f"target {code(_target(of))}"
     name = code(of.plan.run_name(f"p{of.number}")) if of.number else "its run"
     return (
-        f"**A merge submits {name}** to {where}, at most {_usd(of.plan)}, and the model's URI "
-        "comes back here."
+        f"**A merge submits {name}** to {_where(of, of.plan)}, and the model's URI comes back here."
     )
 
 
-def _target(of: Assessment) -> str:
+def _where(of: Assessment, plan: Plan) -> str:
     request = of.request
     if request is not None and request.context.platform.backend == "local":
-        return "local (this repository's runner)"
-    assert of.plan is not None
-    assert of.plan.target is not None
-    return of.plan.target.name
+        return "this repository's own runner, which costs nothing"
+    target = code(plan.target.name) if plan.target else "its target"
+    return f"target {target}, at most {_usd(plan)}"
 
 
 def _usd(plan: Plan) -> str:

@@ -60,6 +60,11 @@ def command(finding: Finding) -> str:
     return f"::{_COMMANDS[finding.severity]} {told}::{_data(message)}"
 
 
+def notice(message: str) -> str:
+    """An error without a place: something the workflow run as a whole could not do."""
+    return f"::error::{_data(message)}"
+
+
 def _summary(findings: Sequence[Finding], rest: Sequence[Finding]) -> str:
     """The findings that could not be annotated, in a block that nothing in them can end."""
     lines: list[str] = []

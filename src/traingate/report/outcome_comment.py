@@ -5,12 +5,12 @@ from dataclasses import replace
 from traingate.backends.base import Observation
 from traingate.github.body import Section, compose
 from traingate.github.markers import Marker
-from traingate.github.text import plain, scrub
+from traingate.github.text import code, link, plain, scrub
 from traingate.loop.ending import Ending
 from traingate.loop.record import Record
 from traingate.outcome import Outcome
 from traingate.report.card import Run, card
-from traingate.report.run_comment import cost_so_far
+from traingate.report.run_comment import cost_so_far, place, where
 
 _LONGEST_TRACEBACK = 8_000
 
@@ -34,6 +34,12 @@ def outcome_body(record: Record, ending: Ending, *, is_private: bool, pointer: s
     closing = (
         f"Cost: {cost_so_far(record, record.finished_at)}. Approved by {plain(record.approver)}."
     )
+    if record.backend == "local" and record.url:
+        page = link(record.url, "the workflow run")
+        closing += (
+            f" The model and its registry are in the artifact {code(record.run)} of {page}: "
+            "unpack it as `.traingate/` and use `sqlite:///.traingate/mlflow.db`."
+        )
     sections = [Section(head=part) for part in (text.rstrip(), closing)]
     return compose(str(outcome_marker(record.run)), sections, pointer=pointer)
 
@@ -53,8 +59,8 @@ def _run(record: Record, ending: Ending, *, is_private: bool) -> Run:
         ),
         topology=record.topology,
         cost=record.cost,
-        where=f"on {record.target or 'this machine'}",
-        logs=plain(record.url or "in the workflow run"),
+        where=f"on {where(record)}",
+        logs=link(record.url, place(record)) if record.url else "-",
         kind=ending.kind,
         traceback=_tail(scrub(traceback)) if traceback else None,
     )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from traingate.github.approvals import Reason
 from traingate.github.body import Section, compose
 from traingate.github.markers import Marker
-from traingate.github.text import code, plain
+from traingate.github.text import code, link, plain, prose
 from traingate.loop.record import LOST, SUBMITTED, SUBMITTING, WITHDRAWN, Record
 from traingate.report import words
 from traingate.report.markdown import table
@@ -28,7 +28,7 @@ def run_body(record: Record, *, now: float, pointer: str) -> str:
     head = f"### {sign} Run {code(record.run)} is {code(record.state)}"
     sections = [Section(head=head), Section(head=table(_facts(record, now)))]
     if record.reason:
-        sections.insert(1, Section(head=plain(record.reason, 2_000)))
+        sections.insert(1, Section(head=prose(record.reason, 2_000)))
     sections.append(Section(head=_next(record)))
     return compose(str(record.marker), sections, pointer=pointer)
 
@@ -40,7 +40,7 @@ def refusal_marker(workload: str) -> Marker:
 def refusal_body(workload: str, reasons: Sequence[Reason], *, pointer: str) -> str:
     """Why a merge submitted nothing for a workload, and what to do about each reason."""
     head = f"### 🚫 Nothing was submitted for {code(workload)}"
-    items = tuple(f"- {plain(one.problem, 1_000)} **{plain(one.todo, 500)}**" for one in reasons)
+    items = tuple(f"- {prose(one.problem, 1_000)} **{prose(one.todo, 500)}**" for one in reasons)
     tail = (
         "\nOnce that is done, an owner of the request can start it from the default branch: "
         f"*Actions*, *submit*, *Run workflow*, workload {code(workload)}."
@@ -87,7 +87,7 @@ def missed_body(workloads: Sequence[str]) -> str:
 def _facts(record: Record, now: float) -> list[tuple[str, str]]:
     rows = [
         ("Workload", f"{code(record.workload)}, attempt {record.attempt} of its admission"),
-        ("Topology", f"{words.topology(record.topology)}, on {code(record.target or '-')}"),
+        ("Topology", f"{words.topology(record.topology)}, on {where(record)}"),
         ("Approved by", plain(record.approver)),
         ("Announced", f"{datetime.fromtimestamp(record.written_at, tz=UTC):%Y-%m-%d %H:%M} UTC"),
     ]
@@ -97,12 +97,24 @@ def _facts(record: Record, now: float) -> list[tuple[str, str]]:
     rows.append(("Cost", cost_so_far(record, now)))
     rows.append(("Digest", code(record.digest)))
     if record.url:
-        rows.append(("Where", plain(record.url)))
+        rows.append(("Where", link(record.url, place(record))))
     return rows
+
+
+def where(record: Record) -> str:
+    """What a run runs on."""
+    return f"target {code(record.target)}" if record.target else "this repository's own runner"
+
+
+def place(record: Record) -> str:
+    """Where a run lives, in words."""
+    return "the workflow run" if record.backend == "local" else "Azure ML studio"
 
 
 def cost_so_far(record: Record, now: float) -> str:
     """Dollars since the start, against the ceiling; an estimate by the plan's own price."""
+    if record.backend == "local":
+        return "none: trained on GitHub's own runner"
     if record.cost is None:
         return words.cost(None)
     if record.started_at is None:

@@ -68,7 +68,7 @@ def no_evidence(request: Request) -> Iterator[Broken]:
         yield Broken(
             at=admission.document.at("need"),
             message=f"`need: {admission.need}` without evidence.",
-            fix="Add `evidence` with the run that was measured.",
+            fix=f"Run `traingate measure {request.workload}`, which writes it.",
         )
         return
     for name in _NUMBERS.get(admission.need, ()):

@@ -25,6 +25,7 @@ from traingate.rules.evidence import (
 )
 from traingate.rules.images import image_not_pinned, latest_label
 from traingate.rules.limits import shm_size, spot_without_checkpoint, timeout
+from traingate.rules.measured import evidence_not_measured, left_to_write
 from traingate.rules.network import ethernet_between_nodes, rdma_without_sriov, spot_is_no_fabric
 from traingate.rules.permissions import key_not_allowed
 from traingate.rules.processes import (
@@ -116,6 +117,8 @@ REQUEST_RULES: tuple[Rule, ...] = (
     key_not_allowed,
     output_outside_prefix,
     *ADMISSION_RULES[:4],
+    evidence_not_measured,
+    left_to_write,
     outside_envelope,
     *ADMISSION_RULES[4:],
 )

@@ -3,14 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from traingate.documents.admission import Admission
 from traingate.documents.request import Context, Request
-from traingate.documents.terraform import ModuleCall, module_calls, module_calls_json
 from traingate.findings import Location, Severity
 from traingate.rules.order import ADMISSION_RULES, REQUEST_RULES
 from traingate.rules.rule import AnyRule, Broken, ContextRule, context_rule
 from traingate.rules.waivers import WAIVER_RULES, waiver_incomplete, waiver_of_a_binding_rule
+
+if TYPE_CHECKING:
+    from traingate.documents.terraform import ModuleCall
 
 _MODULE = "aml"
 
@@ -140,11 +143,16 @@ def is_valid(admission: Admission, context: Context) -> bool:
     return not any(True for one in rules for _ in one.findings(request))
 
 
-def _calls(file: str, text: str) -> list[ModuleCall]:
+def _calls(file: str, text: str) -> "list[ModuleCall]":
+    from traingate.documents.terraform import (  # noqa: PLC0415 (only where there is Terraform)
+        module_calls,
+        module_calls_json,
+    )
+
     return module_calls_json(text) if file.endswith(".json") else module_calls(text)
 
 
-def _is_module(call: ModuleCall) -> bool:
+def _is_module(call: "ModuleCall") -> bool:
     """Whether the call is of the platform's module, by its folder or, without one, its name."""
     if call.source is None:
         return call.name == _MODULE

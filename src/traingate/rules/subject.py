@@ -56,7 +56,7 @@ def launchers(request: Request) -> tuple[str, ...]:
     found = list(line.launchers)
     folder = request.path(request.job.code or ".")
     for script in line.scripts:
-        text = request.context.sources.get(f"{folder}/{script}", "")
+        text = request.sources.get(f"{folder}/{script}", "")
         if script.endswith(".sh"):
             found += read_command(text).launchers
     return tuple(found)

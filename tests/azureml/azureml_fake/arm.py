@@ -113,7 +113,7 @@ def code_upload(state: State, match: Any, seen: Seen) -> Answer:
             "pendingUploadType": "TemporaryBlobReference",
             "blobReferenceForConsumption": {
                 "blobUri": container,
-                "storageAccountArmId": "/subscriptions/s1/x",
+                "storageAccountArmId": "/subscriptions/x",
                 "credential": {
                     "credentialType": "SAS",
                     "sasUri": f"{container}?{signature}",
@@ -168,7 +168,7 @@ def done(state: State, match: Any, seen: Seen) -> Answer:
     return Answer()
 
 
-_SUBSCRIPTION = r"/subscriptions/s1"
+_SUBSCRIPTION = r"/subscriptions/[^/]+"
 _PROVIDER = r"/providers/Microsoft\.MachineLearningServices"
 _WORKSPACE = rf"(?P<arm>{_SUBSCRIPTION}/resourceGroups/rg1{_PROVIDER}/workspaces/ws1)"
 _VERSION = rf"{_WORKSPACE}/(?P<kind>codes|environments)/(?P<name>[^/]+)/versions/(?P<version>[^/]+)"

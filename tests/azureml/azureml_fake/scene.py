@@ -10,11 +10,11 @@ import yaml
 from azure.core.credentials import AccessToken
 
 from azureml_fake.server import Fake
-from azureml_fake.state import jwt
+from azureml_fake.state import READER, SUBMITTER, SUBSCRIPTION, TENANT, jwt
 from traingate.backends.azureml.workspace import Workspace
 from traingate.backends.base import Provenance
 from traingate.documents.platform import Azure
-from traingate.documents.reading import read_requests
+from traingate.documents.reading import Reading, read_requests
 from traingate.plan import Plan, plan
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ JOB: dict[str, Any] = {
 PLATFORM: dict[str, Any] = {
     "backend": "azureml",
     "azure": {
-        "subscription_id": "s1",
+        "subscription_id": SUBSCRIPTION,
         "resource_group": "rg1",
         "workspace": "ws1",
         "location": "westeurope",
-        "tenant_id": "tenant1",
-        "submitter_client_id": "client1",
-        "reader_client_id": "client2",
+        "tenant_id": TENANT,
+        "submitter_client_id": SUBMITTER,
+        "reader_client_id": READER,
     },
     "targets": {
         "gpu-cluster": {"size": "Standard_NC48ads_A100_v4", "max_nodes": 2},
@@ -80,7 +80,7 @@ class StaticCredential:
 
     def get_token(self, *scopes: str, **_: Any) -> AccessToken:
         return AccessToken(
-            jwt({"tid": "tenant1", "aud": scopes[0].removesuffix("/.default")}), 4102444800
+            jwt({"tid": TENANT, "aud": scopes[0].removesuffix("/.default")}), 4102444800
         )
 
 
@@ -115,8 +115,14 @@ class Scene:
     def git(self, *arguments: str) -> None:
         subprocess.run(["git", "-C", str(self.root), *arguments], check=True)
 
+    def is_understood(self) -> bool:
+        return not self._reading().findings
+
+    def _reading(self) -> Reading:
+        return read_requests(self.root, ("seg",), date(2026, 11, 30))
+
     def plan(self) -> Plan:
-        reading = read_requests(self.root, ("seg",), date(2026, 11, 30))
+        reading = self._reading()
         assert not reading.findings, [str(finding) for finding in reading.findings]
         return plan(reading.requests[0])
 

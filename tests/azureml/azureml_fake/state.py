@@ -7,6 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+SUBSCRIPTION = "00000000-0000-0000-0000-0000000000a1"
+TENANT = "00000000-0000-0000-0000-0000000000b2"
+SUBMITTER = "00000000-0000-0000-0000-0000000000c3"
+READER = "00000000-0000-0000-0000-0000000000d4"
+PROVIDER = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.MachineLearningServices"
 SUBJECT = "repo:contoso@5544123/training@821093847:environment:azureml"
 
 SIZES = [
@@ -41,7 +46,8 @@ class Seen:
         if workspace and "/history/" not in self.path:
             return f"{self.method} {tail.lstrip('/') or 'workspace'}"
         comp = f"?comp={self.query['comp']}" if "comp" in self.query else ""
-        return f"{self.method} {self.path.lstrip('/')}{comp}"
+        path = self.path.removeprefix(PROVIDER).removeprefix(f"/{TENANT}")
+        return f"{self.method} {path.lstrip('/')}{comp}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +76,7 @@ def refused(status: int, code: str, message: str, inner: str | None = None) -> A
 
 def usage(name: str, used: int, limit: int, scope: str = "") -> dict[str, Any]:
     return {
-        "id": f"/subscriptions/s1{scope}/usages/{name.replace(' ', '_')}",
+        "id": f"/subscriptions/{SUBSCRIPTION}{scope}/usages/{name.replace(' ', '_')}",
         "type": "Microsoft.MachineLearningServices/vmFamily/usages",
         "unit": "Count",
         "currentValue": used,

@@ -79,3 +79,17 @@ def outcome(run: str, workload: str = "seg", **changes: Any) -> str:
         "failure": None,
     }
     return json.dumps(made | changes)
+
+
+def failure(error: str, **changes: Any) -> dict[str, Any]:
+    """The failure record of a first failing rank."""
+    made = {
+        "time_unix_seconds": 1.0,
+        "rank": 3,
+        "local_rank": 3,
+        "node_rank": 0,
+        "error": error,
+        "traceback": f"Traceback (most recent call last):\n{error}",
+        "exit_code": 1,
+    }
+    return made | changes

@@ -90,7 +90,9 @@ def remove_label(request: Request) -> Answer:
 
 
 def branch_rules(request: Request) -> Answer:
-    return 200, [{"type": "pull_request", "parameters": rule} for rule in request.repository.rules]
+    rules: list[dict[str, Any]] = [{"type": kind} for kind in request.repository.more_rules]
+    rules += [{"type": "pull_request", "parameters": rule} for rule in request.repository.rules]
+    return 200, rules
 
 
 def codeowners_errors(request: Request) -> Answer:

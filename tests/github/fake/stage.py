@@ -27,6 +27,9 @@ _GIT = {
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
 
+#: Contents by path; None removes the file.
+Files = dict[str, Any]
+
 
 @dataclass
 class Stage:
@@ -37,6 +40,7 @@ class Stage:
     backend: MemoryBackend = field(default_factory=MemoryBackend)
     today: date = date(2026, 11, 30)
     transport: httpx.BaseTransport | None = None
+    has_teams_token: bool = False
 
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True)
@@ -55,7 +59,7 @@ class Stage:
         )
         return done.stdout.strip()
 
-    def write(self, files: dict[str, str | None]) -> None:
+    def write(self, files: Files) -> None:
         """Write files; None removes one."""
         for name, text in files.items():
             path = self.path / name
@@ -63,7 +67,7 @@ class Stage:
                 path.unlink()
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     def commit(self, message: str) -> str:
         self.git("add", "--all")
@@ -74,7 +78,7 @@ class Stage:
     def tip(self) -> str:
         return self.git("rev-parse", "main")
 
-    def open(self, files: dict[str, str | None], *, author: str = "ada") -> Pull:
+    def open(self, files: Files, *, author: str = "ada") -> Pull:
         """A pull request with one commit on a branch of its own."""
         number = 7 + len(self.fake.repository.pulls)
         self.git("checkout", "--quiet", "-b", f"pr-{number}", "main")
@@ -102,7 +106,7 @@ class Stage:
         self.fake.repository.merge(pull.number, after, self.fake.clock.now())
         return self.push(before, after)
 
-    def merged(self, files: dict[str, str | None]) -> tuple[Pull, PushEvent]:
+    def merged(self, files: Files) -> tuple[Pull, PushEvent]:
         """Opened, approved and merged."""
         pull = self.open(files)
         self.approve(pull)
@@ -140,8 +144,10 @@ class Stage:
             repository=self.fake.repository.name,
         )
         transport = self.transport or self.fake.transport()
+        github = GitHub(endpoint, transport=transport, clock=self.fake.clock)
         return World(
-            github=GitHub(endpoint, transport=transport, clock=self.fake.clock),
+            github=github,
+            teams=github if self.has_teams_token else None,
             history=History(self.path),
             branch="main",
             tip=self.tip,

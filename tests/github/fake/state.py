@@ -74,6 +74,7 @@ class Repository:
     pulls: dict[int, Pull] = field(default_factory=dict)
     commit_pulls: dict[str, list[int]] = field(default_factory=dict)
     rules: list[dict[str, object]] = field(default_factory=lambda: [dict(PROTECTED)])
+    more_rules: list[str] = field(default_factory=list)
     codeowners_errors: list[dict[str, object]] = field(default_factory=list)
     teams: dict[str, set[str]] | None = None
     environments: dict[str, dict[str, object]] = field(default_factory=dict)

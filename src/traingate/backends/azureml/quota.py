@@ -28,9 +28,13 @@ def notes(client: MLClient, location: str, need: Need) -> tuple[str, ...]:
         sizes = {str(one.name).lower(): one for one in client.compute.list_sizes(location=location)}
         usages = [cast("Any", one) for one in client.compute.list_usage(location=location)]
     except HttpResponseError as error:
-        if not is_forbidden(error):
-            raise
-        return (f"Quota of {location}: not checked, this identity may not read it.",)
+        # Only advice is lost; whatever is really wrong stops the steps that follow.
+        why = (
+            "this identity may not read it"
+            if is_forbidden(error)
+            else f"Azure answered HTTP {error.status_code}"
+        )
+        return (f"Quota of {location}: not checked, {why}.",)
     size = cast("Any", sizes.get(need.size.lower()))
     if size is None:
         return (f"Quota of {location}: not checked, the region does not list {need.size}.",)

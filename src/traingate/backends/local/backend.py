@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from traingate.backends.base import TERMINAL_STATES, Observation, Provenance, Submission
-from traingate.backends.local.folder import RUNS, RunFolder, make, runs
+from traingate.backends.local.folder import RUNS, RunFolder, folders, make
 from traingate.backends.local.running import Console, Stores, run
 from traingate.backends.local.signals import Received, received
 from traingate.errors import Refusal, UsageProblem
@@ -133,7 +133,7 @@ class LocalBackend:
         """The runs of this work tree, oldest first."""
         return tuple(
             folder.path.name
-            for folder in runs(self.repository)
+            for folder in folders(self.repository / self.runs)
             if workload is None or folder.facts()["workload"] == workload
         )
 

@@ -146,8 +146,7 @@ def make(folder: RunFolder, facts: dict[str, Any]) -> TextIO | None:
     return lock
 
 
-def runs(repository: Path) -> tuple[RunFolder, ...]:
-    """Every run of this work tree, oldest first."""
-    folders = (repository / RUNS).glob("[a-z0-9]*/run.json")
-    made = [RunFolder(path.parent) for path in folders]
+def folders(runs: Path) -> tuple[RunFolder, ...]:
+    """The runs that lie in the folder `runs`, oldest first."""
+    made = [RunFolder(path.parent) for path in runs.glob("[a-z0-9]*/run.json")]
     return tuple(sorted(made, key=lambda folder: folder.entries()[0].at))

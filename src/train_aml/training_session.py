@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
-import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
@@ -15,12 +13,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from train_aml import environment, process_group, rng
 from train_aml.checkpoint import Checkpoints
-from train_aml.exits import end
-from train_aml.failure import Failure, record
+from train_aml.ending import Ending
 from train_aml.guard import POLL_SECONDS, Guard
 from train_aml.loop import Loop, Recipe
-from train_aml.problems import ExitCode, TrainingProblem
-from train_aml.rank_zero import RankZero, write_early_failure
+from train_aml.problems import TrainingProblem
+from train_aml.rank_zero import RankZero
 from train_aml.ranks import Ranks, detect
 from train_aml.signals import Notice, Preempted
 from train_aml.strategy import wrap
@@ -42,13 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class LeftEarly(TrainingProblem):
-    """A rank called `sys.exit(0)` while the others were still training."""
-
-
 LOCAL_FIRST_TIMEOUT_SECONDS = 3_600.0
-#: The store lives in rank zero: it goes last, so that the others can read why.
-STORE_GRACE_SECONDS = 1.0
 AWAIT_CAUSE_SECONDS = 5.0
 
 
@@ -71,7 +62,7 @@ class Session:
         stall_seconds: float,
     ) -> None:
         self.notice = Notice()
-        self._ending = threading.Lock()
+        self._ending = Ending()
         self.guard: Guard | None = None
         self.zero: RankZero | None = None
         self._checkpoint_folder = checkpoints
@@ -87,7 +78,7 @@ class Session:
         try:
             self._start()
         except BaseException as error:  # noqa: BLE001 - every way to fail ends in a record
-            self._fail(error)
+            self._ending.fail(error)
         return self
 
     def __exit__(
@@ -96,20 +87,15 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> NoReturn:
-        if isinstance(error, SystemExit) and not error.code:
-            error = LeftEarly(
-                "the script ended itself in the middle of the session, as if all were well. Let "
-                "the `with` block run to its end on every rank."
-            ).with_traceback(trace)
         try:
             if error is None:
                 self._succeed()
             elif isinstance(error, Preempted):
-                self._stop_preempted(error)
+                self._ending.preempt(error)
         except BaseException as late:  # noqa: BLE001 - every way to fail ends in a record
             error = late
         assert error is not None
-        self._fail(error)
+        self._ending.fail(error)
 
     def wrap(
         self,
@@ -246,21 +232,21 @@ class Session:
 
     def _start(self) -> None:
         azureml_run_id = environment.clean(os.environ)
-        self.ranks = detect(os.environ)
+        self.ranks = self._ending.ranks = detect(os.environ)
         self.contract = environment.Contract.read(os.environ)
         self.notice.listen()
         if self.ranks.is_zero:
-            self.zero = RankZero(self.contract, self.ranks, azureml_run_id)
+            self.zero = self._ending.zero = RankZero(self.contract, self.ranks, azureml_run_id)
         self.device = process_group.device_of(self.ranks)
         local_world_size = 1
         if self.ranks.world_size > 1:
             self._store = process_group.rendezvous(
                 self.ranks, os.environ, process_group.RENDEZVOUS_TIMEOUT_SECONDS
             )
-            self.guard = Guard(
+            self.guard = self._ending.guard = Guard(
                 self.ranks,
                 process_group.guard_store(os.environ),
-                self._stop_for,
+                self._ending.stop_for,
                 stall_seconds=self._stall_seconds,
             )
             process_group.join(self.ranks, self._store, self.device)
@@ -281,68 +267,13 @@ class Session:
             loop.best_state = own["best"]
             print(f"resumed at step {newest.step} from {newest.path}", flush=True)  # noqa: T201 - the job's log
 
-    def _succeed(self) -> NoReturn:
+    def _succeed(self) -> None:
         if self._model is None:
             raise TrainingProblem(
                 "the session ended without a model. Call `session.register(model, example, "
                 "metrics)` on every rank before the block ends."
             )
-        self._part()
-        module, example, metrics = self._model
-        if self.zero is not None and module is not None:
-            self.zero.succeed(module, example, metrics)
-        end(0)
-
-    def _part(self) -> None:
-        """Leave the others: from here on no collective can time out, and nobody is watched."""
-        self.barrier()
-        if self.guard is not None:
-            self.guard.stop()
-        if dist.is_initialized():
-            dist.destroy_process_group()
-
-    def _stop_preempted(self, notice: Preempted) -> NoReturn:
-        self._part()
-        print(f"preempted: {notice}; start the run again to go on", flush=True)  # noqa: T201 - the job's log
-        if self.zero is not None:
-            self.zero.preempt()
-        end(ExitCode.PREEMPTED)
-
-    def _fail(self, error: BaseException) -> NoReturn:
-        ranks: Ranks | None = getattr(self, "ranks", None)
-        if self.guard is not None:
-            cause = self.guard.find_cause(error)
-            if cause is not None and cause.rank != self.ranks.rank:
-                self._stop_for(cause)
-        self._end_once()
-        failure = record(error, ranks)
-        print(failure.traceback, file=sys.stderr, flush=True)  # noqa: T201 - the job's log
-        if self.guard is not None:
-            failure = self.guard.fail(failure)
-        self._end_failed(failure)
-
-    def _end_once(self) -> None:
-        # The main thread and the guard's may both find a reason; the first one ends the process.
-        self._ending.acquire()
-
-    def _stop_for(self, cause: Failure) -> NoReturn:
-        """End this process because of `cause`; the guard's thread calls this too."""
-        self._end_once()
-        own = cause.rank == self.ranks.rank
-        why = "" if own else f"stopped, because rank {cause.rank} failed: "
-        print(f"{why}{cause.error}\n{cause.traceback}", file=sys.stderr, flush=True)  # noqa: T201 - the job's log
-        self._end_failed(cause)
-
-    def _end_failed(self, failure: Failure) -> NoReturn:
-        ranks: Ranks | None = getattr(self, "ranks", None)
-        told_at = time.monotonic()
-        if self.zero is not None:
-            self.zero.fail(failure)
-        elif ranks is None or ranks.is_zero:
-            write_early_failure(failure)
-        if self.guard is not None and self.zero is not None:
-            time.sleep(max(0.0, STORE_GRACE_SECONDS - (time.monotonic() - told_at)))
-        end(failure.exit_code)
+        self._ending.succeed(*self._model)
 
 
 def session(
