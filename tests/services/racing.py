@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+LIMIT_SECONDS = 250.0
 #: What a function needs, imported before the fork.
 MODULES = {
     "open_run": ("mlflow", "mlflow.store.tracking.rest_store", "train_aml.tracking"),
@@ -28,16 +30,24 @@ _barrier: Any = None
 
 def race(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Call a function of this module in as many processes as there are arguments, all at once."""
-    done = subprocess.run(
+    racers = subprocess.Popen(
         [sys.executable, __file__],
-        input=pickle.dumps((function.__name__, list(arguments))),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        timeout=250,
-        check=False,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stderr.decode()
-    results: list[Any] = pickle.loads(done.stdout)  # noqa: S301 - our own child's
+    try:
+        given = pickle.dumps((function.__name__, list(arguments)))
+        told, errors = racers.communicate(given, timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        # All of them: the forked ones would wait for each other for ever.
+        os.killpg(racers.pid, signal.SIGKILL)
+        racers.communicate()
+        raise
+    assert racers.returncode == 0, errors.decode()
+    results: list[Any] = pickle.loads(told)  # noqa: S301 - our own child's
     return results
 
 
