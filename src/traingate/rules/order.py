@@ -48,6 +48,7 @@ from traingate.rules.stores import (
     keyvault_without_identity,
     mlflow_variable,
     output_outside_prefix,
+    reserved_variable,
     secret_not_granted,
     store_missing,
 )
@@ -115,6 +116,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
     store_missing,
     key_not_allowed,
     output_outside_prefix,
+    reserved_variable,
     *ADMISSION_RULES[:4],
     outside_envelope,
     *ADMISSION_RULES[4:],
