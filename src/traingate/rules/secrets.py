@@ -43,6 +43,9 @@ SHAPES = (
     _shape("an API key", r"(?<![\w-])sk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}", "sk-"),
     _shape("a Google API key", r"\bAIza[A-Za-z0-9_-]{35}", "AIza"),
     _shape("a Slack token", r"(?<![\w-])xox[abprs]-[A-Za-z0-9-]{20,}", "xox"),
+    _shape(
+        "a secret of Microsoft Entra", r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~-])", "Q~"
+    ),
     _shape("a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----", "-----BEGIN "),
     _shape("a JSON web token", r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", "eyJ"),
     _shape(

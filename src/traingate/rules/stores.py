@@ -136,7 +136,7 @@ def store_missing(request: Request) -> Iterator[Broken]:
     job = request.job
     if job is None:
         return
-    missing = [name for name in _STORES if not job.environment_variables.get(name)]
+    missing = [name for name in _STORES if not job.environment_variables.get(name, "").strip()]
     if missing:
         yield Broken(
             at=job.document.at(_VARIABLES),
