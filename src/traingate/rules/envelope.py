@@ -15,8 +15,9 @@ def outside_envelope(request: Request) -> Iterator[Broken]:
     """The job asks for no more than the admission allows.
 
     What it does: compares target, nodes, GPUs, hours, runs and dollars with the envelope, one
-    finding each with both numbers. Dollars are those of this run and the ones before it, each
-    at the ceiling: nodes x (start-up + timeout + idle) x price.
+    finding each with both numbers. A `max_instance_count` above `instance_count` is refused.
+    Dollars are those of this run and the ones before it, each at the ceiling: nodes x (start-up
+    + timeout + idle) x price.
 
     Why it is bad: the envelope is what was reviewed. More than that is another request.
 
@@ -50,6 +51,14 @@ def _place(it: Subject, admission: Admission) -> Iterator[Broken]:
     gpus = it.topology.gpus_paid
     if gpus is not None and gpus > envelope.gpus:
         yield _more(nodes, f"{gpus} GPUs", f"{envelope.gpus}")
+
+    most = it.job.max_instance_count or 0
+    if most > it.nodes:
+        yield Broken(
+            at=document.at("resources", "max_instance_count"),
+            message=f"The job may grow to {most} nodes, which nobody has priced or admitted.",
+            fix=f"Delete it, or write `instance_count: {most}`.",
+        )
 
 
 def _length(it: Subject, admission: Admission) -> Iterator[Broken]:
