@@ -79,6 +79,13 @@ def _money(it: Subject, admission: Admission, request: Request) -> Iterator[Brok
             admission.document.at("envelope", "runs"), f"Run {used + 1}", f"{envelope.runs}"
         )
     cost = cost_ceiling(it.job, it.topology, it.target, request.context.platform)
+    if cost is None and it.job.instance_type and it.job.timeout_seconds:
+        yield Broken(
+            at=it.job.document.at("resources", "instance_type"),
+            message=f"No price is known for {it.job.instance_type}, so its dollars cannot be held "
+            f"to the ${envelope.cost_usd:,.2f} admitted.",
+            fix="Have its price put into platform.yml (`prices_usd_per_hour`).",
+        )
     dollars = cost.usd * (used + 1) if cost else 0
     if dollars > envelope.cost_usd:
         runs = f" ({used} runs before it at the same ceiling)" if used else ""
