@@ -62,8 +62,9 @@ class Measured:
 
 def main() -> None:
     options = parse()
-    present = [c for c in CONTENDERS if importlib.util.find_spec(c.needs)]
-    for contender in CONTENDERS:
+    asked = [c for c in CONTENDERS if c is REFERENCE or c.script in options.contenders]
+    present = [c for c in asked if importlib.util.find_spec(c.needs)]
+    for contender in asked:
         if contender not in present:
             print(f"left out: {contender.name} ({contender.needs} is not installed)")
     print(describe_machine(options.world_size))
@@ -83,6 +84,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--world-size", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=20)
+    scripts = sorted({c.script for c in CONTENDERS})
+    parser.add_argument("--contenders", nargs="+", choices=scripts, default=scripts)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     return parser.parse_args()
 

@@ -142,3 +142,12 @@ def test_the_platform_is_judged_even_where_there_is_no_request(repository, train
     assert result.exit_code == 1
     assert "infra/main.tf:1:" in result.output
     assert "module-before-admission" in result.output
+
+
+def test_a_rehearsal_that_is_none_is_found(repository, traingate):
+    repository.request(SCRIPT)
+    repository.write("jobs/probe/rehearsal.yml", "process_per_node: 2\n")
+    result = traingate("check", "probe")
+    assert result.exit_code == 1
+    assert "jobs/probe/rehearsal.yml:1:1: " in result.output
+    assert "processes_per_node" in result.output

@@ -1,13 +1,15 @@
 """`traingate doctor`: each probe well and wrong, and the report."""
 
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from traingate.doctor import evidence, stores
 from traingate.doctor import github as hub
-from traingate.doctor import stores
 from traingate.doctor.diagnosis import State
 from traingate.github.problems import NotThere
 
@@ -203,3 +205,37 @@ def test_json_is_for_programs(repository, traingate):
     told = json.loads(traingate("doctor", "--json").output)
     assert told["version"] == 1
     assert {"area", "subject", "state", "told", "mend"} == set(told["diagnoses"][0])
+
+
+def evidence_text(**metrics):
+    outcome = {"run_name": "w-0-l1", "mlflow_run_id": "r1", "metrics": metrics}
+    return json.dumps({"version": 1, "evidence": {}, "outcome": outcome})
+
+
+def test_evidence_is_compared_with_the_store_it_was_measured_into(tmp_path):
+    database = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE latest_metrics (run_uuid, key, value)")
+        connection.execute("INSERT INTO latest_metrics VALUES ('r1', 'step_seconds', 0.5)")
+        connection.commit()
+    uri = f"sqlite:///{database}"
+
+    same = only(evidence.compared("w", evidence_text(step_seconds=0.5), uri))
+    other = only(evidence.compared("w", evidence_text(step_seconds=0.1), uri))
+    gone = only(evidence.compared("w", evidence_text(), f"sqlite:///{tmp_path}/none.db"))
+
+    assert [same.state, other.state, gone.state] == [State.WELL, State.WRONG, State.WRONG]
+    assert "0.1" in other.told
+    assert "0.5" in other.told
+
+
+def test_evidence_that_was_never_measured_says_what_to_run(repository, traingate):
+    result = traingate("doctor", "--evidence", "probe")
+    assert result.exit_code == 1
+    assert "traingate measure probe" in result.output
+
+
+def test_azure_is_skipped_where_the_backend_is_local(repository, traingate):
+    assert "skip  azure: everything: The platform's backend is local." in (
+        traingate("doctor").output
+    )

@@ -66,3 +66,14 @@ def test_outside_a_repository_the_error_says_what_to_do(tmp_path, monkeypatch):
 def test_the_repository_is_named_by_its_remote(repository, url, name):
     run(repository.path, "remote", "add", "origin", url)
     assert git.repository_name(repository.path) == name
+
+
+def test_a_submodule_stays_one_entry_whatever_lies_in_it(repository):
+    top = repository.path
+    (top / "jobs/a/lib").mkdir(parents=True)
+    (top / "jobs/a/lib/x.py").write_text("x = 1\n")
+    entry = f"160000,{'a' * 40},jobs/a/lib"
+    run(top, "update-index", "--add", "--cacheinfo", entry)
+    assert {path: it.is_submodule for path, it in git.work_tree(top, "jobs").blobs.items()} == {
+        "jobs/a/lib": True
+    }

@@ -1,10 +1,12 @@
 """docs/rules.md is what the rules say of themselves."""
 
+import re
 from pathlib import Path
 
 from traingate.report.pages import markdown, pages
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "rules.md"
 
 
 def test_the_rules_page_is_fresh():
@@ -23,3 +25,9 @@ def test_an_unknown_rule_is_a_usage_error(traingate):
     result = traingate("explain", "TG999")
     assert result.exit_code == 2
     assert "docs/rules.md" in result.output
+
+
+def test_every_id_that_can_be_printed_has_a_page():
+    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py")]
+    written = {one for text in texts for one in re.findall(r'"(TG\d{3})"', text)}
+    assert written == {page.id for page in pages()}

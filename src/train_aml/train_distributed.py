@@ -105,6 +105,10 @@ def train(session: Session, parts: data.Split, settings: Settings) -> Network:
         session.log(
             {"validation_accuracy": accuracy, "validation_loss": loss}, step=loop.step_count - 1
         )
+        session.say(
+            f"epoch {epoch.number + 1} of {settings.epochs}: "
+            f"validation loss {loss:.4f}, accuracy {accuracy:.4f}"
+        )
         # Not the accuracy: on so few samples it soon says 1.0 and then no more.
         loop.keep_if_best(-loss)
     loop.use_best()

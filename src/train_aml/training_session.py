@@ -171,6 +171,11 @@ class Session:
             self.tick()
         return values
 
+    def say(self, text: str) -> None:
+        """Print a line into the job's log, from rank zero alone."""
+        if self.ranks.is_zero:
+            print(text, flush=True)  # noqa: T201 - the job's log
+
     def log(self, metrics: Mapping[str, float], *, step: int) -> None:
         """Keep `metrics` for the run; the newest value of each goes into the outcome."""
         if self.zero is not None:

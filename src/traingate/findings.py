@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: Characters of a message or a fix: some three lines of a terminal.
+_LONGEST = 360
+
 
 class Severity(StrEnum):
     """How much a finding weighs: only errors stop a request (warnings do under `--strict`)."""
@@ -53,6 +56,13 @@ class Finding:
     def __str__(self) -> str:
         tail = f" {self.fix}" if self.fix else ""
         return f"{self.location}: {self.message}{tail} [{self.rule} {self.name}]"
+
+
+def readable(text: str) -> str:
+    """`text`, or its two ends where somebody's own words made it longer than people read."""
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST * 2 // 3]} … {text[-_LONGEST // 4 :]}"
 
 
 def has_errors(findings: tuple[Finding, ...]) -> bool:

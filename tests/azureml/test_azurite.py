@@ -44,9 +44,8 @@ def azurite(one_fake: Fake, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """The account's URL on a running emulator."""
     command = shutil.which("azurite-blob")
     if command is None:
-        reason = "azurite-blob is not on PATH: npm install --global azurite@3.37.0"
-        # Where node is, `make test` has installed it, and its absence would hide a failure.
-        assert not (os.environ.get("CI") == "true" and shutil.which("npm")), reason
+        reason = "azurite-blob is not on PATH; `make test` installs it where npm can"
+        assert os.environ.get("TRAINGATE_REQUIRE_AZURITE") != "1", reason
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("azurite")
     log = folder / "log"

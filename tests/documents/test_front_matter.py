@@ -108,3 +108,17 @@ def test_a_section_has_text_or_not(body: str, has_text: bool):  # noqa: FBT001 (
     _, sections, _ = split(f"---\n{KEYS}---\n{body}", "a.md")
     assert sections[0].heading == "Why"
     assert sections[0].has_text is has_text
+
+
+@pytest.mark.parametrize("character", ["\u202e", "\u2066", "\x1b", "\x08"])
+def test_prose_that_shows_otherwise_than_it_is_written_is_told(character: str):
+    found = refusal(f"---\n{KEYS}---\n# Why\n\nOne node {character}will do.\n")
+    assert found.rule == "TG006"
+    assert str(found.location) == "a.md:7:10"
+
+
+def test_prose_may_hold_what_word_processors_leave_behind():
+    _, _, findings = split(
+        f"---\n{KEYS}---\n# Why\n\nfive\u00a0GPUs, co\u00adop, a\u200bb\n", "a.md"
+    )
+    assert findings == ()

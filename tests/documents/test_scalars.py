@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traingate.documents.scalars import Kind, resolve
+from traingate.documents.scalars import Kind, resolve, resolve_tagged
 
 SPELLINGS = [
     ("NO", False, Kind.WORD, None),
@@ -79,3 +79,9 @@ def test_usual_digits_mean_the_same_to_everybody(text: str):
     assert usual.kind is Kind.USUAL
     assert float(again) == float(spelling.digits)  # type: ignore[arg-type]
     assert re.fullmatch(r"-?[0-9.]+(e[-+][0-9]+)?", spelling.digits, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", [".inf", "-.inf", ".nan", "1.0e+400"])
+def test_a_tagged_float_is_finite(text):
+    with pytest.raises(ValueError, match="finite"):
+        resolve_tagged(text, "tag:yaml.org,2002:float")

@@ -257,3 +257,23 @@ def test_platform():
         (2, "`max_node` is not a key of `gpu`."),
         (3, "`a b` cannot be a name under `targets`."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('model: {name: "probe\\n"}\n', "`model.name` cannot be `probe·`."),
+        ("model: {name: models:/probe}\n", "`model.name` cannot be"),
+        ('model: {name: "probe "}\n', "`model.name` cannot be"),
+        ("model: {name: \u0440robe}\n", "`model.name` cannot be"),
+        ('evidence: {run: " ", size: s}\n', "`run` cannot be"),
+    ],
+)
+def test_names_that_only_look_right_are_refused(text: str, told: str):
+    (finding,) = of_admission(text)
+    assert told in finding.message
+
+
+def test_the_end_of_a_pattern_is_the_end_of_the_text():
+    (finding,) = of_job('distribution: {type: "pytorch\\n"}\n')
+    assert "`distribution.type` cannot be" in finding.message

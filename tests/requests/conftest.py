@@ -128,5 +128,5 @@ def _yaml(base: dict[str, Any], changes: Mapping[str, Any] | None) -> str:
 
 
 def _blob(text: str) -> Blob:
-    mode = "120000" if text.startswith("-> ") else "100644"
+    mode = {"-> ": "120000", "=> ": "160000"}.get(text[:3], "100644")
     return Blob(mode=mode, object_id=hashlib.sha256(text.encode()).hexdigest())

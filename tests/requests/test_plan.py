@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from traingate.difference import difference
+from traingate.documents.admission import Model
 from traingate.documents.request import Request
 from traingate.plan import Plan, plan
 from traingate.report import plan as report
@@ -175,6 +177,6 @@ def test_renderings_are_as_people_and_programs_know_them(planned, name, render):
 
 
 def test_what_a_stranger_wrote_stays_text(planned):
-    it = planned(admission={"model.name": "a|b `@here` <img src=x>"})
+    it = replace(planned(), model=Model(name="a|b `@here` <img src=x>"))
 
     assert r"`` a\|b `@here` <img src=x> ``" in report.markdown(it)

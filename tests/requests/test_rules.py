@@ -83,3 +83,19 @@ def test_bad_case_has_no_other_error(name: str, case: Case, findings: Findings) 
 @pytest.mark.parametrize(("name", "case"), _cases("ok"))
 def test_ok_case_is_not_found(name: str, case: Case, findings: Findings) -> None:
     assert [finding for finding in findings(case) if finding.name == name] == []
+
+
+def test_a_message_stays_readable_whatever_the_file_says(findings: Findings) -> None:
+    long = "x" * 5000
+    job = {
+        "code": f"https://{long}",
+        "compute": f"azureml:{long}",
+        "environment": {"image": long},
+        "inputs.data": {"path": f"/{long}"},
+        "outputs.checkpoints": {"path": f"/{long}"},
+        "command": f"python {long}.py ${{{{inputs.{long[:200]}}}}}",
+    }
+    found = findings({"job": job})
+    assert len(found) > 4
+    assert all(len(it.message) <= 360 and it.message.endswith((".", "?")) for it in found)
+    assert all(it.fix is not None and len(it.fix) <= 360 for it in found)

@@ -1,12 +1,14 @@
 """Waivers and severities: applied once, and never to what is binding."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from traingate.documents.reading import read_job
 from traingate.documents.request import Request
 from traingate.findings import Finding, Severity
 from traingate.rules import RULES, judge, judge_context
@@ -135,3 +137,15 @@ def test_rules_never_raise_and_point_into_the_files(build: Callable[[Case], Requ
         lines = documents[finding.location.file].text.split("\n")
         assert 1 <= finding.location.line <= len(lines)
         assert 1 <= finding.location.column <= len(lines[finding.location.line - 1]) + 1
+
+
+def test_a_secret_behind_escapes_is_found(build: Callable[[Case], Request]):
+    request = build({"job": {"tags": {"x": "a"}}})
+    assert request.job is not None
+    text = request.job.document.text.replace(
+        "x: a", 'x: "ghp\\x5fabcdefghijklmnopqrstuvwxyz0123456789"'
+    )
+    job, _ = read_job(text.encode(), request.job.file)
+    (finding,) = judge(replace(request, job=job))
+    assert (finding.name, finding.severity) == ("secret-in-request", Severity.ERROR)
+    assert "Behind its escapes" in finding.message

@@ -104,7 +104,7 @@ def test_a_stalled_rank_is_named_with_its_stack(tmp_path: Path, started: list[La
     run = Launch(
         folder=tmp_path,
         run="stalled-l1",
-        arguments=fault("hang", "step:10", 1, "--stall-seconds", "3"),
+        arguments=fault("hang", "step:10", 1, "--stall-seconds", "8"),
     )
     failure = failed(run, started)
     assert failure["rank"] == 1

@@ -4,16 +4,21 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
+import httpx
 
 from traingate.commands import world
+from traingate.doctor import azure as cloud
+from traingate.doctor import evidence as measured
 from traingate.doctor import github as hub
 from traingate.doctor import repository, stores
 from traingate.doctor.diagnosis import Diagnosis, State, examined
 from traingate.documents import git
-from traingate.documents.reading import platform_of
+from traingate.documents.reading import platform_of, workloads
+from traingate.documents.sources import evidence_file
 from traingate.errors import TraingateError
 from traingate.github.api import Endpoint, GitHub
 from traingate.report import diagnoses
@@ -22,12 +27,19 @@ from traingate.report import diagnoses
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="For programs; the shape is versioned.")
 @click.option("--github", "only_github", is_flag=True, help="Look at GitHub alone.")
+@click.option(
+    "--evidence", metavar="WORKLOAD", help="Compare its evidence with the tracking server."
+)
 @click.option("--branch", default="main", show_default=True, help="The branch that is guarded.")
-def command(*, as_json: bool, only_github: bool, branch: str) -> int:
+def command(*, as_json: bool, only_github: bool, evidence: str | None, branch: str) -> int:
     """Look at the repository and the live world, and say what to mend and how."""
     top = world.repository()
-    here = () if only_github else (*_repository(top), *_stores(top))
-    found = (*here, *_github(top, branch))
+    if evidence is not None:
+        found = tuple(_evidence(top, evidence))
+    elif only_github:
+        found = tuple(_github(top, branch))
+    else:
+        found = (*_repository(top), *_stores(top), *_github(top, branch), *_azure(top))
     if as_json:
         click.echo(diagnoses.as_json(found))
     else:
@@ -56,6 +68,42 @@ def _stores(top: Path) -> Iterator[Diagnosis]:
     here = world.local_stores(platform)
     yield from examined(stores.AREA, "tracking", lambda: stores.tracking(here.tracking_uri))
     yield from examined(stores.AREA, "results", lambda: stores.results(here.results_url))
+
+
+def _evidence(top: Path, workload: str) -> Iterator[Diagnosis]:
+    path = top / evidence_file(workload)
+    text = path.read_text(encoding="utf-8") if path.is_file() else None
+    here = world.local_stores(platform_of(top))
+    yield from examined(
+        measured.AREA, workload, lambda: measured.compared(workload, text, here.tracking_uri)
+    )
+
+
+def _azure(top: Path) -> Iterator[Diagnosis]:
+    try:
+        platform = platform_of(top)
+    except TraingateError:  # The repository's lines say so already.
+        return
+    azure = platform.azure
+    if platform.backend != "azureml" or azure is None:
+        yield cloud.AREA.skipped("everything", f"The platform's backend is {platform.backend}.")
+        return
+    try:
+        live = world.azureml_backend(platform, "reader")
+    except TraingateError as error:
+        yield cloud.AREA.skipped("everything", str(error))
+        return
+    yield from examined(cloud.AREA, "workspace", lambda: cloud.workspace(live, azure))
+    for target in platform.targets.values():
+        probe = partial(cloud.target, live, target)
+        yield from examined(cloud.AREA, f"target {target.name}", probe)
+    yield from cloud.federation(azure)
+    jobs = [request.job for request in world.read(workloads(top)).requests if request.job]
+    with httpx.Client() as client:
+        yield from cloud.registries((job.environment.image or "" for job in jobs), client)
+        values = [value for job in jobs for value in job.environment_variables.values()]
+        locations = [value for value in values if value.startswith("keyvault://")]
+        yield from cloud.vaults(locations, client)
 
 
 def _github(top: Path, branch: str) -> Iterator[Diagnosis]:

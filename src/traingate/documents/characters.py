@@ -1,6 +1,7 @@
 """Characters that a reviewer cannot see but a program obeys."""
 
 import re
+from itertools import islice
 
 from traingate.documents.kinds import HIDDEN_CHARACTER
 from traingate.findings import Finding, Location
@@ -12,6 +13,7 @@ _LINE_ENDS = "\u0085\u2028\u2029"
 _CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff"
 
 _HIDDEN = re.compile(f"[{_BIDI}{_INVISIBLE}{_LINE_ENDS}{_CONTROLS}]")
+_REORDERS = re.compile(f"[{_BIDI}{_CONTROLS}]")
 _SPACES = re.compile("(?:^|(?<=[\r\n]))[ \t]*([\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])")
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 
@@ -33,6 +35,12 @@ def in_source(text: str, file: str) -> tuple[Finding, ...]:
         fix = "Indent with plain spaces." if (index, character) in indents else "Delete it."
         told.append(found(location(text, index, file), character, fix))
     return tuple(told)
+
+
+def in_prose(text: str, start: int, file: str) -> tuple[Finding, ...]:
+    """What reorders or overwrites the prose from `start` on; blanks that do not show are fine."""
+    matches = islice(_REORDERS.finditer(text, start), _MOST_TOLD)
+    return tuple(found(location(text, it.start(), file), it[0], "Delete it.") for it in matches)
 
 
 def in_value(text: str) -> str | None:

@@ -51,6 +51,7 @@ def split(text: str, file: str) -> Split:
         message = "The front matter is empty."
         return None, (), (FRONT_MATTER.found(at, message, fix="Write `workload:` and its like."),)
     document, findings = parse(front, file)
+    findings += characters.in_prose(text, closing.end(), file)
     body_line = characters.location(text, closing.end(), file).line
     found = tuple(sections(text[closing.end() :], body_line))
     return document and replace(document, text=text), found, wrong_end + findings

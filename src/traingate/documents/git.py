@@ -43,6 +43,8 @@ def work_tree(repository: Path, *folders: str) -> Tree:
             blobs[path] = blob
         else:  # Not in the index (`?`), or there with another content or in several versions.
             unstaged.add(rest if state == _OTHER else _staged(rest)[0])
+    # What a submodule holds is its own repository's; here it stays one entry.
+    unstaged -= {path for path, blob in blobs.items() if blob.is_submodule}
     for path in unstaged:
         blobs.pop(path, None)
     on_disk = [path for path in unstaged if os.path.lexists(repository / path)]

@@ -74,6 +74,7 @@ class Job:
     compute: str | None = None
     distribution: Distribution | None = None
     instance_count: int = 1
+    max_instance_count: int | None = None
     instance_type: str | None = None
     shm_size: str | None = None
     timeout_seconds: int | None = None
@@ -104,6 +105,7 @@ def job(document: Document) -> Job:
         compute=_bare(raw.get("compute")),
         distribution=_distribution(raw.get("distribution")),
         instance_count=resources.get("instance_count", 1),
+        max_instance_count=resources.get("max_instance_count"),
         instance_type=resources.get("instance_type"),
         shm_size=resources.get("shm_size"),
         timeout_seconds=(raw.get("limits") or {}).get("timeout"),

@@ -55,6 +55,13 @@ class Document:
             return ()
         return (Edit(file=self.file, start=span.start, end=span.end, replacement=replacement),)
 
+    def value_at(self, path: Path) -> Any:
+        """The value at a path that is one of `values`."""
+        value = self.value
+        for step in path:
+            value = value[step]
+        return value
+
     def bare(self) -> "Document":
         """The document as its thousand neighbours are remembered: by its file's name."""
         return Document(file=self.file, text="", value=None, values={}, keys={})

@@ -38,10 +38,10 @@ class Azure:
 class Platform:
     """The policy. `tracking_uri` and `results_url` are the local backend's stores.
 
-    `allowed_keys` are the job keys that are refused unless listed (docker_args, services,
-    build, conda_file, user_identity). `approvers` lists a team's members where GitHub cannot be
-    asked. `prices_usd_per_hour` override the catalogue, by size. `severities` change a rule's
-    weight, by rule id or name.
+    `allowed_keys` are the job keys that are refused unless listed (docker_args,
+    resource_properties, services, build, conda_file, user_identity). `approvers` lists a team's
+    members where GitHub cannot be asked. `prices_usd_per_hour` override the catalogue, by size.
+    `severities` change a rule's weight, by rule id or name.
     """
 
     document: Document

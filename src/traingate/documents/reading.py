@@ -195,7 +195,15 @@ def _request(files: Files, workload: str, context: Context) -> Reading:
         admission=admission_found,
         sources=read_sources(files.root, context.tree, empty.folder),
     )
-    return Reading(context=context, requests=(request,), findings=of_job + of_admission)
+    found = of_job + of_admission + _of_rehearsal(files, f"{empty.folder}/rehearsal.yml")
+    return Reading(context=context, requests=(request,), findings=found)
+
+
+def _of_rehearsal(files: Files, file: str) -> tuple[Finding, ...]:
+    """What is wrong with the rehearsal, which a request may do without."""
+    if file not in files.instead and not (files.root / file).exists():
+        return ()
+    return _file(files, file, read_rehearsal)[1]
 
 
 def _file(files: Files, file: str, read: Callable[[bytes, str], Read[T]]) -> Read[T]:

@@ -23,6 +23,10 @@ class Blob:
     def is_symlink(self) -> bool:
         return self.mode == "120000"
 
+    @property
+    def is_submodule(self) -> bool:
+        return self.mode == "160000"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tree:
@@ -74,19 +78,20 @@ class Context:
         makers: dict[str, tuple[Admission, ...]] = {}
         for one in self.admissions:
             if not one.model.existing:
-                makers[one.model.name] = (*makers.get(one.model.name, ()), one)
+                name = one.model.name.casefold()
+                makers[name] = (*makers.get(name, ()), one)
         object.__setattr__(self, "_makers", makers)
 
     def makers(self, model: str) -> tuple[Admission, ...]:
-        """The admissions that say they make the registered model of that name."""
-        return self._makers.get(model, ())
+        """The admissions that say they make the registered model of that name, in any case."""
+        return self._makers.get(model.casefold(), ())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
     """An admission and a job under one workload name; either may be missing or unreadable.
 
-    `sources` maps the request's own scripts, by repository path, to their text.
+    `sources` maps the request's own scripts and settings, by repository path, to their text.
     """
 
     workload: str

@@ -4,6 +4,7 @@ PyYAML's resolver decides the meaning, because Azure ML's tools read job files w
 person (and YAML 1.2) may read otherwise is told as a `Spelling`.
 """
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ def resolve_tagged(text: str, tag: str) -> Plain:
     value, _ = resolve(text)
     if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"`{text}` is no finite number")
     if {"int": int, "float": float, "bool": bool, "null": type(None)}.get(kind) is not type(value):
         raise ValueError(f"`{text}` is not of type `!!{kind}`")
     return value

@@ -46,7 +46,15 @@ def schema_text(name: str) -> str:
 @cache
 def schema_of(name: str) -> dict[str, Any]:
     """The schema, parsed."""
-    schema: dict[str, Any] = json.loads(schema_text(name))
+    schema: dict[str, Any] = json.loads(schema_text(name), object_hook=_with_python_patterns)
+    return schema
+
+
+def _with_python_patterns(schema: dict[str, Any]) -> dict[str, Any]:
+    """JSON Schema's `$` ends the text; Python's also matches before a last line break."""
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and pattern.endswith("$"):
+        schema["pattern"] = pattern[:-1] + r"\Z"
     return schema
 
 

@@ -1,33 +1,34 @@
-"""The scripts of a request and its evidence: text files small enough to read."""
+"""The scripts and settings of a request: text files small enough to read, from the work tree."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from traingate.documents.request import Tree
 
-_SUFFIXES = (".py", ".sh")
-EVIDENCE = "evidence.json"
+_SUFFIXES = (
+    *(".py", ".sh", ".ipynb", ".yml", ".yaml", ".json", ".toml", ".ini", ".cfg", ".conf", ".env"),
+    *(".txt", ".md", ".pem", ".key"),
+)
 _LONGEST_FILE_BYTES = 256 * 1024
 _MOST_FILES = 200
 
 
 def evidence_file(workload: str) -> str:
     """Where `traingate measure` keeps what it measured."""
-    return f"jobs/{workload}/{EVIDENCE}"
+    return f"jobs/{workload}/evidence.json"
 
 
 def read_sources(repository: Path, tree: Tree, folder: str) -> dict[str, str]:
-    """The scripts and the evidence under a job folder, by repository path.
+    """The scripts and settings under a job folder, by repository path.
 
     At most 200 files, each of at most 256 KiB; a longer file, a link or a file that is no UTF-8
-    is left out, for rules look at scripts only to say more than they could without.
+    is left out, for rules look at them only to say more than they could without.
     """
-    scripts = [
+    wanted = [
         path
         for path, blob in tree.under(folder).items()
-        if path.endswith(_SUFFIXES) or PurePosixPath(path).name == EVIDENCE
-        if not blob.is_symlink
+        if path.endswith(_SUFFIXES) and not blob.is_symlink and path != f"{folder}/job.yml"
     ]
-    texts = {path: _text(repository / path) for path in scripts[:_MOST_FILES]}
+    texts = {path: _text(repository / path) for path in wanted[:_MOST_FILES]}
     return {path: text for path, text in texts.items() if text is not None}
 
 

@@ -10,6 +10,9 @@ from traingate.rules.command import read_command
 from traingate.rules.rule import Broken, rule
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{1,62}")
+_REGISTERED_CODE = re.compile(
+    r"azureml:[\w.-]+:[\w.-]+|azureml://registries/[\w.-]+/codes/[\w.-]+/versions/[\w.-]+"
+)
 
 
 @rule("TG020", "workload-mismatch", Severity.ERROR, binding=True)
@@ -49,12 +52,13 @@ def workload_mismatch(request: Request) -> Iterator[Broken]:
 
 @rule("TG021", "symlink-in-request", Severity.ERROR, binding=True)
 def symlink_in_request(request: Request) -> Iterator[Broken]:
-    """A request holds no symbolic link.
+    """A request holds no symbolic link and no submodule.
 
     What it does: looks at the mode git has for every file of the job's folder.
 
     Why it is bad: Azure ML's upload follows a link out of the folder, so a job could carry away
-    files nobody reviewed; the diff shows only the link's name.
+    files nobody reviewed; the diff shows only the link's name. Of a submodule it shows only a
+    commit of another repository.
 
     Example: `jobs/segmentation-ddp/src/data -> /etc`.
 
@@ -69,32 +73,54 @@ def symlink_in_request(request: Request) -> Iterator[Broken]:
                 message="A request holds no symbolic link: the upload would follow it.",
                 fix="Put the file itself here, or name the data under `inputs`.",
             )
+        elif blob.is_submodule:
+            yield Broken(
+                at=Location(file=path),
+                message="This is a submodule: its files are reviewed nowhere in this repository.",
+                fix="Put the files themselves here.",
+            )
 
 
 @rule("TG022", "path-outside-request", Severity.ERROR, binding=True)
 def path_outside_request(request: Request) -> Iterator[Broken]:
-    """Every local path of the job stays in the job's own folder.
+    """Every local path of the job, and its code, stays in the job's own folder.
 
     What it does: resolves `code`, local input paths, `conda_file` and the build context against
-    the job file, without looking through links.
+    the job file, without looking through links. A path with `file:` before it is refused, and so
+    is code at an address or under a label; registered code of one version is not.
 
     Why it is bad: `code: ../..` uploads the whole repository, with whatever lies in it; files
     outside the folder are not in the digest and not under this request's review.
 
-    Example: `code: ../../`, `path: /home/me/data`.
+    Example: `code: ../../`, `path: /home/me/data`, `code: git+https://github.com/me/mine`.
 
     Fix: move the files into `jobs/<workload>/`, or register them as a data asset.
 
     Source: azure-ai-ml 1.35.2 accepts `code: ../..` and absolute paths (tried).
     """
     for document, path, written in _local_paths(request):
-        place = request.path(written.removeprefix("file:"))
-        if place is None or not request.owns(place):
+        has_scheme = written[:5].lower() == "file:"
+        place = request.path(written[5:] if has_scheme else written)
+        if place is not None and request.owns(place) and has_scheme:
+            yield Broken(
+                at=document.at(*path),
+                message=f"`{written}` begins with `file:`, which the digest does not follow.",
+                fix=f"Write `{written[5:]}`.",
+            )
+        elif place is None or not request.owns(place):
             yield Broken(
                 at=document.at(*path),
                 message=f"`{written}` leaves {request.folder}/, the folder this request is.",
                 fix="Move the files into that folder, or name a registered asset.",
             )
+    job = request.job
+    code = job.code if job else None
+    if job and code and not _is_local(code) and not _REGISTERED_CODE.fullmatch(code):
+        yield Broken(
+            at=job.document.at("code"),
+            message=f"`{code}` is code that nobody reviewed here.",
+            fix=f"Put it into {request.folder}/ and write `code: ./src`.",
+        )
 
 
 @rule("TG025", "code-not-found", Severity.ERROR)
@@ -246,5 +272,5 @@ def _local_paths(request: Request) -> Iterator[tuple[Document, tuple[str, ...], 
 
 def _is_local(text: str) -> bool:
     """Whether Azure ML would read `text` from the disk: no scheme, no reference, no drive."""
-    scheme = text.partition(":")[0] if ":" in text else ""
+    scheme = text.partition(":")[0].lower() if ":" in text else ""
     return scheme in {"", "file"} or len(scheme) == 1

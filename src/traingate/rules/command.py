@@ -19,6 +19,7 @@ _LAUNCHERS = {
     "mpiexec.hydra",
     "orterun",
     "horovodrun",
+    "accelerate-launch",
 }
 #: Programs that launch only with this first argument.
 _SUBCOMMANDS = {"accelerate": "launch", "ray": "start"}
@@ -27,12 +28,17 @@ _MODULES = {
     "torch.distributed.launch",
     "accelerate.commands.launch",
     "deepspeed.launcher.runner",
+    "deepspeed.launcher.launch",
     "horovod.runner",
 }
+_BUILTINS = {"cd", "eval", "source", "."}
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _PYTHON = re.compile(r"^python(?:\d(?:\.\d+)?)?$")
+_MODULE_OPTION = re.compile(r"-[bBdEiIOqsSuvx]*m(?P<module>.*)")
+_VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\}?")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
 _RESERVED = {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "exec"}
+_NAMES = {"-n", "--name", "-p", "--prefix"}
 #: Programs that run the command given to them, with their options that take a value.
 _WRAPPERS = {
     "env": {"-u", "--unset", "-C", "--chdir", "-S"},
@@ -43,11 +49,19 @@ _WRAPPERS = {
     "nice": {"-n"},
     "timeout": {"-k", "-s"},
     "numactl": {"-N", "-m", "-C"},
+    "setsid": set[str](),
+    "strace": {"-e", "-o", "-p", "-s"},
+    "xargs": {"-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"},
+}
+#: The same, where the first argument says that a program follows.
+_WRAPPER_SUBCOMMANDS: dict[tuple[str, ...], set[str]] = {
+    **dict.fromkeys((("conda", "run"), ("uv", "run"), ("poetry", "run")), _NAMES),
+    ("nsys", "profile"): {"-o", "-t", "-s", "-c", "-w", "-f", "-d", "-y", "-e", "-x"},
 }
 #: After one of these, files may exist that the repository does not hold.
 _MAKES_FILES = {
     *("git", "wget", "curl", "tar", "unzip", "cp", "mv", "ln", "tee", "cat", "echo", "printf"),
-    *("az", "azcopy", "hf", "huggingface-cli", "gsutil", "aws", "source", ".", "make"),
+    *("az", "azcopy", "hf", "huggingface-cli", "gsutil", "aws", "make"),
 }
 _PYTHON_OPTIONS_WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
 _ASKS_ONLY = {"--help", "-h", "--version", "-V"}
@@ -60,12 +74,14 @@ class CommandLine:
 
     `launchers` as written, `torchrun` or `accelerate launch`, in order. `scripts` are the `.py`
     and `.sh` files it runs that must lie in the job's code, relative to its working directory;
-    empty where the command makes files itself, for then nobody can tell. `modules` are the
-    modules `python -m` runs. `is_clear` is False for text no shell would parse.
+    empty where the command makes files itself, for then nobody can tell. `shell_scripts` are the
+    `.sh` files it runs or sources, if they lie there. `modules` are those `python -m` runs.
+    `is_clear` is False for text no shell would parse.
     """
 
     launchers: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
+    shell_scripts: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     is_clear: bool = True
 
@@ -76,6 +92,8 @@ class _Reading:
 
     launchers: list[str] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
+    shell_scripts: list[str] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
     modules: list[str] = field(default_factory=list)
     folder: str | None = ""
     makes_files: bool = False
@@ -90,6 +108,7 @@ def read_command(text: str) -> CommandLine:
     return CommandLine(
         launchers=tuple(reading.launchers),
         scripts=tuple(dict.fromkeys(reading.scripts)),
+        shell_scripts=tuple(dict.fromkeys(reading.shell_scripts)),
         modules=tuple(dict.fromkeys(reading.modules)),
     )
 
@@ -104,14 +123,15 @@ def _walk(text: str, reading: _Reading, depth: int) -> bool:
 
 
 def _run(words: tuple[str, ...], reading: _Reading, depth: int) -> None:
-    words = _unwrapped(words)
+    _remember(words, reading)
+    words = _unwrapped(_expanded(_unwrapped(words), reading))
     if not words:
         return
     program, arguments = posixpath.basename(words[0]), words[1:]
     if program in _SHELLS:
         _shell(arguments, reading, depth)
-    elif program == "cd":
-        _change_folder(arguments, reading)
+    elif program in _BUILTINS:
+        _builtin(program, arguments, reading, depth)
     elif _PYTHON.match(program):
         _python(arguments, reading)
     elif program in _LAUNCHERS:
@@ -125,6 +145,21 @@ def _run(words: tuple[str, ...], reading: _Reading, depth: int) -> None:
         reading.makes_files = True
 
 
+def _remember(words: tuple[str, ...], reading: _Reading) -> None:
+    """Keep what a command of assignments alone, or `export`, sets."""
+    assigned = words[words[:1] == ("export",) :]
+    if all(_ASSIGNMENT.match(word) for word in assigned):
+        reading.variables |= dict(word.split("=", 1) for word in assigned)
+
+
+def _expanded(words: tuple[str, ...], reading: _Reading) -> tuple[str, ...]:
+    """The words with a variable in the program's place filled in, where the command set it."""
+    name = _VARIABLE.fullmatch(words[0]) if words else None
+    if name is None or name["name"] not in reading.variables:
+        return words
+    return (*reading.variables[name["name"]].split(), *words[1:])
+
+
 def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without assignments, reserved words and wrappers before the program."""
     while words:
@@ -136,8 +171,8 @@ def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
                 return ()
             words = _after_options(words[1:], _WRAPPERS[head])
             words = words[1:] if head == "timeout" else words
-        elif words[:2] in {("conda", "run"), ("uv", "run"), ("poetry", "run")}:
-            words = _after_options(words[2:], {"-n", "--name", "-p", "--prefix"})
+        elif words[:2] in _WRAPPER_SUBCOMMANDS:
+            words = _after_options(words[2:], _WRAPPER_SUBCOMMANDS[words[:2]])
         else:
             return words
     return ()
@@ -160,6 +195,16 @@ def _shell(arguments: tuple[str, ...], reading: _Reading, depth: int) -> None:
             return
 
 
+def _builtin(program: str, arguments: tuple[str, ...], reading: _Reading, depth: int) -> None:
+    if program == "cd":
+        _change_folder(arguments, reading)
+    elif program == "eval":
+        _walk(" ".join(arguments), reading, depth - 1)
+    else:
+        reading.makes_files = True  # Set first: what is sourced may lie on the PATH instead.
+        _script(" ".join(arguments[:1]), reading)
+
+
 def _change_folder(arguments: tuple[str, ...], reading: _Reading) -> None:
     folder = arguments[0] if arguments else "~"
     if reading.folder is None or folder.startswith(("/", "~", "-")) or not _is_literal(folder):
@@ -172,11 +217,11 @@ def _python(arguments: tuple[str, ...], reading: _Reading) -> None:
     index = 0
     while index < len(arguments):
         argument = arguments[index]
-        if argument == "-m" and index + 1 < len(arguments):
-            module = arguments[index + 1]
+        if option := _MODULE_OPTION.fullmatch(argument):
+            module, *rest = filter(None, (option["module"], *arguments[index + 1 :], "-"))
             reading.modules.append(module)
             if module in _MODULES:
-                _launch(f"python -m {module}", arguments[index + 2 :], reading)
+                _launch(f"python -m {module}", tuple(rest[:-1]), reading)
             return
         if argument == "-c":
             return
@@ -196,10 +241,14 @@ def _launch(name: str, arguments: tuple[str, ...], reading: _Reading) -> None:
 
 
 def _script(path: str, reading: _Reading) -> None:
-    if not path.endswith((".py", ".sh")) or reading.makes_files or reading.folder is None:
+    if not path.endswith((".py", ".sh")) or reading.folder is None:
         return
     if _is_literal(path) and not path.startswith(("/", "~")):
-        reading.scripts.append(posixpath.normpath(posixpath.join(reading.folder, path)))
+        place = posixpath.normpath(posixpath.join(reading.folder, path))
+        if not reading.makes_files:
+            reading.scripts.append(place)
+        if place.endswith(".sh"):
+            reading.shell_scripts.append(place)
 
 
 def _is_literal(word: str) -> bool:

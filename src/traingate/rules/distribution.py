@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 from traingate.documents.request import Request
 from traingate.findings import Severity
-from traingate.rules.command import read_command
 from traingate.rules.imports import local_only_libraries
-from traingate.rules.places import within
+from traingate.rules.places import at_offset, within
 from traingate.rules.rule import Broken, rule
-from traingate.rules.subject import plural, subject
+from traingate.rules.subject import launchers, plural, subject
 
 #: A shell test of a rank before the launcher: then it may run once on purpose.
 _GUARD = re.compile(r"(?:\bif\b|\btest\b|\[|\bcase\b)[^;\n]{0,255}RANK", re.IGNORECASE)
@@ -49,8 +48,9 @@ def launcher_in_command(request: Request) -> Iterator[Broken]:
     launch`, `deepspeed`, `mpirun`, `horovodrun` and `ray start` where a shell would run them.
     Under a distribution with more than one process a node that is an error. With a process
     count of one, or none, it is a note: one launcher a node is a pattern people use on purpose.
-    Words in arguments (`echo torchrun`, `pip install accelerate`) are no launchers. Where the
-    command tests a rank first (`if [ $RANK = 0 ]`), it is a warning.
+    Shell scripts of the request that the command runs or sources are read too. Words in
+    arguments (`echo torchrun`, `pip install accelerate`) are no launchers. Where the command
+    tests a rank first (`if [ $RANK = 0 ]`), it is a warning.
 
     Why it is bad: Azure ML starts the command once for each process. With a launcher inside,
     4 processes become 4 launchers of 4 workers each: every GPU is taken four times and the
@@ -68,9 +68,13 @@ def launcher_in_command(request: Request) -> Iterator[Broken]:
     if it is None or it.kind is None:
         return
     several = (it.processes or 1) > 1
-    guarded = _GUARD.search(it.job.command) is not None
-    for name in dict.fromkeys(read_command(it.job.command).launchers):
-        where = within(it.job.document, ("command",), name.split()[-1])
+    for file, name in launchers(request):
+        script = request.sources.get(file) if file != it.job.file else None
+        guarded = _GUARD.search(it.job.command if script is None else script) is not None
+        if script is None:
+            where = within(it.job.document, ("command",), name.split()[-1])
+        else:
+            where = at_offset(file, script, max(0, script.find(name.split()[-1])))
         if several:
             yield Broken(
                 at=where,

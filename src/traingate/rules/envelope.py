@@ -15,8 +15,9 @@ def outside_envelope(request: Request) -> Iterator[Broken]:
     """The job asks for no more than the admission allows.
 
     What it does: compares target, nodes, GPUs, hours, runs and dollars with the envelope, one
-    finding each with both numbers. Dollars are those of this run and the ones before it, each
-    at the ceiling: nodes x (start-up + timeout + idle) x price.
+    finding each with both numbers. A `max_instance_count` above `instance_count` is refused.
+    Dollars are those of this run and the ones before it, each at the ceiling: nodes x (start-up
+    + timeout + idle) x price.
 
     Why it is bad: the envelope is what was reviewed. More than that is another request.
 
@@ -51,6 +52,14 @@ def _place(it: Subject, admission: Admission) -> Iterator[Broken]:
     if gpus is not None and gpus > envelope.gpus:
         yield _more(nodes, f"{gpus} GPUs", f"{envelope.gpus}")
 
+    most = it.job.max_instance_count or 0
+    if most > it.nodes:
+        yield Broken(
+            at=document.at("resources", "max_instance_count"),
+            message=f"The job may grow to {most} nodes, which nobody has priced or admitted.",
+            fix=f"Delete it, or write `instance_count: {most}`.",
+        )
+
 
 def _length(it: Subject, admission: Admission) -> Iterator[Broken]:
     hours = (it.job.timeout_seconds or 0) / 3600
@@ -70,6 +79,13 @@ def _money(it: Subject, admission: Admission, request: Request) -> Iterator[Brok
             admission.document.at("envelope", "runs"), f"Run {used + 1}", f"{envelope.runs}"
         )
     cost = cost_ceiling(it.job, it.topology, it.target, request.context.platform)
+    if cost is None and it.job.instance_type and it.job.timeout_seconds:
+        yield Broken(
+            at=it.job.document.at("resources", "instance_type"),
+            message=f"No price is known for {it.job.instance_type}, so its dollars cannot be held "
+            f"to the ${envelope.cost_usd:,.2f} admitted.",
+            fix="Have its price put into platform.yml (`prices_usd_per_hour`).",
+        )
     dollars = cost.usd * (used + 1) if cost else 0
     if dollars > envelope.cost_usd:
         runs = f" ({used} runs before it at the same ceiling)" if used else ""

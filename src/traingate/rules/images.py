@@ -10,9 +10,12 @@ from traingate.findings import Severity
 from traingate.rules.places import within
 from traingate.rules.rule import Broken, rule
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_PINNED = re.compile(r"[\w.-]+(?::\d+)?(?:/[\w.-]+)*(?::[\w.-]+)?@sha256:[0-9a-f]{64}", re.ASCII)
 _PLACEHOLDER = "sha256:" + "0" * 64
-_LATEST = re.compile(r"(?:@latest|labels/latest)\b")
+_LATEST = re.compile(r"(?:@latest|labels/latest)\b", re.IGNORECASE)
+#: A registered asset by a label, which somebody can move, or by its name alone.
+_LABEL = re.compile(r"azureml:[^:@/]+(@.+)|azureml://registries/.+/(labels/[^/]+)")
+_NAME_ALONE = re.compile(r"azureml:[^:@/]+")
 
 
 @rule("TG301", "image-not-pinned", Severity.ERROR, binding=True)
@@ -43,7 +46,7 @@ def image_not_pinned(request: Request) -> Iterator[Broken]:
                 message="This environment does not say which image would run.",
                 fix="Write `environment: {image: <name>@sha256:<digest>}`.",
             )
-    elif environment.digest is None or not _DIGEST.fullmatch(environment.digest):
+    elif not _PINNED.fullmatch(environment.image):
         yield Broken(
             at=document.at("environment", "image"),
             message=f"`{environment.image}` is not pinned by a digest of 64 hex digits.",
@@ -63,8 +66,9 @@ def image_not_pinned(request: Request) -> Iterator[Broken]:
 def latest_label(request: Request) -> Iterator[Broken]:
     """Nothing in the job is `@latest`.
 
-    What it does: finds `@latest` and `labels/latest` in the command, code, inputs, outputs and
-    variables. The environment is image-not-pinned's.
+    What it does: finds `@latest` and `labels/latest` in the command, inputs, outputs and
+    variables, and inputs that name an asset by any label or without a version. The environment
+    is image-not-pinned's, the code path-outside-request's.
 
     Why it is bad: the data or model asset changes between the review and the run, and between a
     run and its repetition; the digest is the same for other work.
@@ -79,20 +83,26 @@ def latest_label(request: Request) -> Iterator[Broken]:
     if job is None:
         return
     for path, value in _values(job):
-        label = _LATEST.search(value)
+        is_asset = path[0] == "inputs"
+        label = _LATEST.search(value) or (_LABEL.fullmatch(value) if is_asset else None)
         if label:
+            written = next(filter(None, label.groups()), label[0])
             yield Broken(
-                at=within(job.document, path, label[0]),
-                message=f"`{label[0]}` names something else tomorrow.",
+                at=within(job.document, path, written),
+                message=f"`{written}` names something else tomorrow.",
                 fix="Write the version.",
+            )
+        elif is_asset and _NAME_ALONE.fullmatch(value):
+            yield Broken(
+                at=job.document.at(*path),
+                message=f"`{value}` names no version.",
+                fix=f"Write `{value}:<version>`.",
             )
 
 
 def _values(job: Job) -> Iterator[tuple[Path, str]]:
-    """The values that can name an asset; the environment is image-not-pinned's."""
+    """The values that can name an asset and have no rule of their own."""
     yield ("command",), job.command
-    if job.code is not None:
-        yield ("code",), job.code
     for name, given in job.inputs.items():
         for key, text in (("path", given.path), ("value", given.value)):
             if text is not None:

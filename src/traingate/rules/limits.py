@@ -44,7 +44,7 @@ def spot_without_checkpoint(request: Request) -> Iterator[Broken]:
         )
 
 
-@rule("TG214", "timeout", Severity.ERROR)
+@rule("TG214", "timeout", Severity.ERROR, binding=True)
 def timeout(request: Request) -> Iterator[Broken]:
     """The run ends by itself.
 

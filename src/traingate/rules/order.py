@@ -49,6 +49,7 @@ from traingate.rules.stores import (
     keyvault_without_identity,
     mlflow_variable,
     output_outside_prefix,
+    reserved_variable,
     secret_not_granted,
     store_missing,
 )
@@ -116,6 +117,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
     store_missing,
     key_not_allowed,
     output_outside_prefix,
+    reserved_variable,
     *ADMISSION_RULES[:4],
     evidence_not_measured,
     left_to_write,

@@ -11,6 +11,10 @@ from traingate.rules.rule import Broken, rule
 #: The keys by the word platform.yml allows them with, and what each of them opens.
 _KEYS: dict[str, tuple[Path, str]] = {
     "docker_args": (("resources", "docker_args"), "can mount the node's disk and drop isolation"),
+    "resource_properties": (
+        ("resources", "properties"),
+        "can replace the size and the number of nodes",
+    ),
     "services": (("services",), "opens shells and servers on the nodes"),
     "build": (("environment", "build"), "runs an image nobody reviewed"),
     "conda_file": (("environment", "conda_file"), "installs packages the digest does not cover"),
@@ -22,8 +26,9 @@ _USER = {"user_identity", "user", "useridentity"}
 def key_not_allowed(request: Request) -> Iterator[Broken]:
     """The keys that open more than a training run needs are allowed by name.
 
-    What it does: refuses `docker_args`, `services`, `build`, `conda_file` and the user's own
-    identity unless `allowed_keys` of platform.yml lists them.
+    What it does: refuses `docker_args`, `resources.properties` (as `resource_properties`),
+    `services`, `build`, `conda_file` and the user's own identity unless `allowed_keys` of
+    platform.yml lists them.
 
     Why it is bad: each goes round something the review relies on: the container's walls, the
     pinned image, or the job's own narrow identity.

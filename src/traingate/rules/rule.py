@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from traingate.documents.request import Context, Request
-from traingate.findings import Edit, Finding, Location, Severity
+from traingate.findings import Edit, Finding, Location, Severity, readable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +103,7 @@ def found(broken_rule: AnyRule, broken: Broken) -> Finding:
         name=broken_rule.name,
         severity=broken.severity or broken_rule.severity,
         location=broken.at,
-        message=broken.message,
-        fix=broken.fix,
+        message=readable(broken.message),
+        fix=readable(broken.fix) if broken.fix else None,
         edits=broken.edits,
     )

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from traingate.documents.job import Job
+from traingate.documents.located import Document
 from traingate.documents.request import Request
 from traingate.findings import Severity
-from traingate.rules.places import at_offset
+from traingate.rules.places import at_offset, within
 from traingate.rules.rule import Broken, rule
+from traingate.rules.shell import PLACEHOLDER, simple_commands
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,12 +43,21 @@ SHAPES = (
     _shape("an API key", r"(?<![\w-])sk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}", "sk-"),
     _shape("a Google API key", r"\bAIza[A-Za-z0-9_-]{35}", "AIza"),
     _shape("a Slack token", r"(?<![\w-])xox[abprs]-[A-Za-z0-9-]{20,}", "xox"),
+    _shape(
+        "a secret of Microsoft Entra", r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~-])", "Q~"
+    ),
     _shape("a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----", "-----BEGIN "),
     _shape("a JSON web token", r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", "eyJ"),
     _shape(
         "a password in an address",
         r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@'\"$<{]{1,64}:[^/\s:@'\"$<{]{1,128}@",
         "://",
+    ),
+    _shape(
+        "a password in an address",
+        r"(?<=[?&;])(?:password|pwd)=[^\s&;'\"$<{]{4,128}",
+        "password=",
+        "pwd=",
     ),
 )
 
@@ -55,6 +66,8 @@ _SECRET_NAME = re.compile(
     r"|CREDENTIALS?|CONNECTION_?STRING|CONN_?STR|SAS|WANDB_KEY|SSH_KEY)(?:$|_)",
     re.IGNORECASE,
 )
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 #: Words after which a secret-named variable is about a secret rather than one.
 _ABOUT = re.compile(
     r"_(?:NAME|FILE|PATH|URI|URL|ID|LENGTH|LEN|COUNT|LIMIT|PROCS|TYPE|TTL)$", re.IGNORECASE
@@ -73,7 +86,8 @@ def secret_in_request(request: Request) -> Iterator[Broken]:
 
     What it does: looks for known shapes (GitHub, Azure storage keys and signatures, AWS, Hugging
     Face, OpenAI-like keys, JWTs, private keys, passwords in addresses) in the job, the admission
-    and the request's scripts, and for variables named like a secret with a literal value.
+    and the request's scripts and settings, also behind YAML's escapes, and for variables named
+    like a secret with a literal value, in the job or set by its command.
     `PRETOKEN_PROCS` and a public key's file name are none. The value is never repeated.
 
     Why it is bad: it is in git for ever, in Azure ML's job record, and readable by everyone who
@@ -92,6 +106,9 @@ def secret_in_request(request: Request) -> Iterator[Broken]:
         texts[request.admission.file] = request.admission.document.text
     for file, text in texts.items():
         yield from _shapes(file, text)
+    for one in (request.job, request.admission):
+        if one is not None:
+            yield from _escaped(one.document)
     if request.job is not None:
         yield from _named(request.job)
 
@@ -111,15 +128,56 @@ def _likely(text: str) -> tuple[Shape, ...]:
 
 
 def _named(job: Job) -> Iterator[Broken]:
-    for name, value in job.environment_variables.items():
-        if not _SECRET_NAME.search(name) or _ABOUT.search(name):
-            continue
-        if _NO_SECRET.fullmatch(value.strip()):
-            continue
-        if any(re.search(shape.pattern, value) for shape in _likely(value)):
-            continue  # Told by its shape.
+    places = {
+        name: within(job.document, ("command",), f"{name}=")
+        for name, value in _assigned(job.command)
+        if _is_secret(name, value)
+    }
+    places |= {
+        name: job.document.at("environment_variables", name)
+        for name, value in job.environment_variables.items()
+        if _is_secret(name, value)
+    }
+    for name, place in places.items():
         yield Broken(
-            at=job.document.at("environment_variables", name),
+            at=place,
             message=f"{name} holds a literal value.",
             fix="Write `keyvault://<vault>/<secret>` instead, and revoke it if it was real.",
         )
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a variable's name says secret and its value is one, of no shape told anyway."""
+    name = _CAMEL.sub("_", name)
+    if not _SECRET_NAME.search(name) or _ABOUT.search(name):
+        return False
+    if _NO_SECRET.fullmatch(value.strip()):
+        return False
+    return not any(re.search(shape.pattern, value) for shape in _likely(value))
+
+
+def _assigned(command: str) -> Iterator[tuple[str, str]]:
+    """The variables a command sets before a program, or by `export` and `env`."""
+    for words in simple_commands(command) or ():
+        for word in words:
+            match = _ASSIGNMENT.fullmatch(word)
+            if match:
+                yield match["name"], match["value"].replace(PLACEHOLDER, "$")
+            elif word not in {"export", "env"}:
+                break
+
+
+def _escaped(document: Document) -> Iterator[Broken]:
+    """Shapes that stand in a value and not in the file's text, because escapes hide them."""
+    if "\\" not in document.text:
+        return
+    for path in document.values:
+        value = document.value_at(path)
+        for shape in _likely(value) if isinstance(value, str) else ():
+            match = re.search(shape.pattern, value)
+            if match and match[0] not in document.text:
+                yield Broken(
+                    at=document.at(*path),
+                    message=f"Behind its escapes this looks like {shape.kind}.",
+                    fix="Revoke it, and write `keyvault://<vault>/<secret>` instead.",
+                )

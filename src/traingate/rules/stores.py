@@ -3,6 +3,7 @@
 import fnmatch
 import re
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 from traingate.documents.request import Request
 from traingate.findings import Severity
@@ -16,6 +17,14 @@ _INSTEAD = {
     "MLFLOW_TRACKING_URI": "Set `TRAINGATE_TRACKING_URI`.",
     "MLFLOW_EXPERIMENT_NAME": "Set `experiment_name`.",
 }
+_RESERVED = {
+    f"TRAINGATE_{name}"
+    for name in (
+        *("RUN", "WORKLOAD", "MODEL", "MODEL_EXISTING", "DIGEST", "ATTEMPT", "IMAGE", "COMMIT"),
+        *("PULL_REQUEST", "REPOSITORY"),
+    )
+}
+_DATASTORE = re.compile(r"azureml://datastores/[\w.-]+/paths/")
 _MANAGED = {"managed", "managed_identity"}
 
 
@@ -127,7 +136,7 @@ def store_missing(request: Request) -> Iterator[Broken]:
     job = request.job
     if job is None:
         return
-    missing = [name for name in _STORES if not job.environment_variables.get(name)]
+    missing = [name for name in _STORES if not job.environment_variables.get(name, "").strip()]
     if missing:
         yield Broken(
             at=job.document.at(_VARIABLES),
@@ -141,8 +150,9 @@ def store_missing(request: Request) -> Iterator[Broken]:
 def output_outside_prefix(request: Request) -> Iterator[Broken]:
     """A job writes under its own name.
 
-    What it does: checks that an output with a `path` on a datastore has the workload's name as
-    one of the path's folders, or the run's (`${{name}}`), which begins with it.
+    What it does: checks that an output with a `path` lies on a datastore of the workspace and
+    has the workload's name as one of the path's folders, or the run's (`${{name}}`), which begins
+    with it.
 
     Why it is bad: two workloads that share a folder overwrite each other's checkpoints, and a
     preempted run would resume from a stranger's.
@@ -160,19 +170,58 @@ def output_outside_prefix(request: Request) -> Iterator[Broken]:
     for name, output in job.outputs.items():
         if output.path is None:
             continue
-        _, paths, below = output.path.partition("/paths/")
-        folders = (below if paths else output.path).split("/")
+        place = job.document.at("outputs", name, "path")
+        datastore = _DATASTORE.match(output.path)
+        if datastore is None:
+            yield Broken(
+                at=place,
+                message=f"`{output.path}` is not a datastore of the workspace.",
+                fix="Write `azureml://datastores/<name>/paths/"
+                f"{request.workload}/...`, or leave the path out.",
+            )
+            continue
+        folders = unquote(output.path[datastore.end() :]).split("/")
         if not {request.workload, "${{name}}"} & set(folders) or ".." in folders:
             yield Broken(
-                at=job.document.at("outputs", name, "path"),
+                at=place,
                 message=f"`{output.path}` is not under {request.workload}/.",
                 fix="Write `azureml://datastores/<name>/paths/"
                 f"{request.workload}/...`, or leave the path out.",
             )
 
 
+@rule("TG310", "reserved-variable", Severity.ERROR)
+def reserved_variable(request: Request) -> Iterator[Broken]:
+    """The job leaves to traingate what traingate says of it.
+
+    What it does: refuses `TRAINGATE_*` variables, except the two stores and settings of the
+    training process that no run is known by.
+
+    Why it is bad: a run's name, commit, pull request and model reach the registered version by
+    these variables. One written in the job file is replaced at best; where a run has no pull
+    request of its own, it would name a wrong one.
+
+    Example: `TRAINGATE_PULL_REQUEST: "7"`.
+
+    Fix: delete it; the model's name is the admission's `model`.
+
+    Source: this repository's contract between the two packages.
+    """
+    job = request.job
+    if job is None:
+        return
+    for name in job.environment_variables:
+        if name.upper() in _RESERVED:
+            yield Broken(
+                at=job.document.key(_VARIABLES, name),
+                message=f"{name} is what traingate says itself of each run.",
+                fix="Delete it.",
+            )
+
+
 def _secrets(request: Request) -> Iterator[tuple[str, str]]:
     if request.job is not None:
         for name, value in request.job.environment_variables.items():
-            if value.startswith("keyvault:"):
+            # In any case, so that what the job would not resolve is told instead of passed on.
+            if value.strip().lower().startswith("keyvault:"):
                 yield name, value

@@ -48,17 +48,23 @@ def subject(request: Request) -> Subject | None:
     )
 
 
-def launchers(request: Request) -> tuple[str, ...]:
-    """The launchers the command starts, in it or in a shell script of the request it runs."""
+def launchers(request: Request) -> tuple[tuple[str, str], ...]:
+    """The launchers the command starts, in it or in shell scripts of the request that it runs.
+
+    Each with the file it stands in: the job's, or the script's.
+    """
     if request.job is None:
         return ()
-    line = read_command(request.job.command)
-    found = list(line.launchers)
     folder = request.path(request.job.code or ".")
-    for script in line.scripts:
-        text = request.sources.get(f"{folder}/{script}", "")
-        if script.endswith(".sh"):
-            found += read_command(text).launchers
+    texts = {request.job.file: request.job.command}
+    found: list[tuple[str, str]] = []
+    for file in (reading := list(texts)):
+        line = read_command(texts[file])
+        found += [(file, name) for name in dict.fromkeys(line.launchers)]
+        for script in (f"{folder}/{name}" for name in line.shell_scripts):
+            if script in request.sources and script not in texts:
+                texts[script] = request.sources[script]
+                reading.append(script)
     return tuple(found)
 
 

@@ -89,7 +89,7 @@ def unused_waiver(request: Request) -> Iterator[Broken]:
         named = _named(waiver.rule)
         if named is None or named.binding or _problem(waiver, request) is not None:
             continue
-        used = waiver.target in admission.envelope.targets
+        used = waiver.target in admission.envelope.targets and named is not unused_waiver
         if used and _applies(waiver, request):
             used = any(True for _ in named.findings(request))
         if not used:
@@ -137,7 +137,7 @@ def _weighed(finding: Finding, request: Request) -> Finding:
 def _is_waived(finding: Finding, request: Request) -> bool:
     admission = request.admission
     known = _BY_ID.get(finding.rule)
-    if admission is None or known is None or known.binding:
+    if admission is None or known is None or known.binding or known in WAIVER_RULES:
         return False
     return any(
         _named(waiver.rule) is known

@@ -6,7 +6,7 @@ from typing import Any
 
 from azure.ai.ml import MLClient
 
-from traingate.backends.azureml import inputs, observe, payload, what_if
+from traingate.backends.azureml import compute, inputs, observe, payload, what_if
 from traingate.backends.azureml.credential import Role, credential
 from traingate.backends.azureml.export import exported
 from traingate.backends.azureml.failures import READER, SUBMITTER, explained
@@ -15,7 +15,7 @@ from traingate.backends.azureml.spent import Spent, names, spent
 from traingate.backends.azureml.submit import Submitter, refuse_placeholder_image
 from traingate.backends.azureml.workspace import Workspace, quiet
 from traingate.backends.base import TERMINAL_STATES, Observation, Provenance, Submission
-from traingate.documents.platform import Platform
+from traingate.documents.platform import Platform, Target
 from traingate.errors import TraingateError, UsageProblem
 from traingate.plan import Plan
 
@@ -94,6 +94,25 @@ class AzureMLBackend:
         """Runs and dollars used under an admission (`Plan.admission`)."""
         with explained("list the jobs of the admission", role=READER):
             return spent(self._client, admission)
+
+    def location(self) -> str:
+        """The region of the workspace.
+
+        Raises:
+            TraingateError: there is no such workspace, or this identity may not see it.
+        """
+        with quiet(), explained("read the workspace", role=READER):
+            workspace = self._client.workspaces.get(self._workspace.azure.workspace)
+        return str(workspace.location)
+
+    def refuse_drift(self, target: Target) -> None:
+        """Compare the live cluster with what platform.yml says of it.
+
+        Raises:
+            Refusal: they differ, or there is no such cluster.
+        """
+        with quiet(), explained("read the compute", role=READER):
+            compute.refuse_drift(self._client, target)
 
     def _job(self, run_name: str) -> Any:
         job = get(self._client, run_name)
