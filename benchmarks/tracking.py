@@ -7,8 +7,9 @@ The loop is a small network trained on the CPU, with two metrics a step. It runs
 with this repository's pump against a tracking server on loopback, against one that takes 700 ms a
 call, and against one that is down; and with MLflow's synchronous calls, its asynchronous ones, and
 Lightning's MLFlowLogger where it is installed. Every way gets a process of its own, in turn,
-several times; the table shows medians, and the ratio to the loop without logging of the same round.
-The time to send what is left at the end is a column of its own, and so is what became of the points.
+several times; the table shows medians, and the ratio to the loop without logging of the same
+round. The time to send what is left at the end is a column of its own, and so is what became of
+the points.
 """
 
 from __future__ import annotations
