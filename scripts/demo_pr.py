@@ -4,6 +4,7 @@ The real workflow files run under act, against a fake GitHub on the loopback; th
 real, with the local backend. Usage: python scripts/demo_pr.py
 """
 
+import os
 import re
 import shutil
 import sys
@@ -79,7 +80,8 @@ def files(place: str) -> dict[str, str | bytes | None]:
 
 
 def say(text: str) -> None:
-    print(f"\n\033[1m{text}\033[0m", flush=True)
+    plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR")
+    print(f"\n{text}" if plain else f"\n\033[1m{text}\033[0m", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """`traingate check` as its users call it."""
 
 import json
+import os
+import re
 import subprocess
+import sys
 
 import pytest
 
@@ -56,6 +59,49 @@ def test_files_and_workloads_name_the_same_request_once(repository, traingate):
     by_files = traingate("check", "jobs/probe/job.yml", "admissions/probe.md", "probe")
     assert by_name.exit_code == 1
     assert by_files.output == by_name.output
+    assert traingate("check", "jobs/probe/").output == by_name.output
+
+
+def test_a_request_that_is_not_there_names_the_nearest(repository, traingate):
+    repository.request(SCRIPT)
+    for verb in ("plan", "submit", "rehearse", "measure"):
+        near = traingate(verb, "prob")
+        assert near.exit_code == 2
+        assert near.output.endswith("There is no request `prob` here. Did you mean `probe`?\n")
+    far = traingate("plan", "vision")
+    assert "Name one of: probe; or write a new one with `traingate new vision`." in far.output
+
+
+def test_a_refused_request_is_told_its_errors_alone(repository, traingate):
+    repository.request(SCRIPT, processes=3)
+    job = (repository.path / "jobs/probe/job.yml").read_text()
+    repository.write("jobs/probe/job.yml", re.sub("sha256:.*", "sha256:" + "0" * 64, job))
+    assert "[TG301 image-not-pinned]" in traingate("check", "probe").output
+
+    refused = traingate("plan", "probe").output
+
+    assert "[TG102 more-processes-than-gpus]\nMend them, then repeat." in refused
+    assert "TG301" not in refused
+
+
+def test_a_mistyped_rule_names_the_nearest(traingate):
+    result = traingate("explain", "launcher-in-comand")
+    assert result.exit_code == 2
+    assert "Did you mean `launcher-in-command`?" in result.output
+
+
+def test_a_pipe_that_is_not_utf8_gets_the_text_all_the_same(repository):
+    repository.request(SCRIPT)
+    result = subprocess.run(
+        [sys.executable, "-c", "from traingate.cli import main; main(['plan', 'probe'])"],
+        cwd=repository.path,
+        env=os.environ | {"PYTHONIOENCODING": "koi8-r", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "1 node ? 2 processes" in result.stdout
 
 
 def test_a_lone_job_file_is_held_to_its_shape(repository, traingate):

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -69,6 +70,10 @@ def _imported(name: str) -> ModuleType:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with the code that `traingate.errors` documents."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal or pipe that is not UTF-8 gets `?` for what it cannot show.
+            stream.reconfigure(errors="replace")
     sys.exit(_run(arguments))
 
 

@@ -10,14 +10,14 @@ class TraingateError(Exception):
     """The world stopped us; `str()` is the problem followed by what to do about it.
 
     Args:
-        problem: what happened, one sentence with a full stop.
+        problem: what happened, one sentence with a full stop, or lines that end with a newline.
         todo: what the reader does next, one sentence with a full stop.
     """
 
     exit_code = 3
 
     def __init__(self, problem: str, *, todo: str) -> None:
-        super().__init__(f"{problem} {todo}")
+        super().__init__(f"{problem}{todo}" if problem.endswith("\n") else f"{problem} {todo}")
         self.problem = problem
         self.todo = todo
 

@@ -66,12 +66,28 @@ def test_new_never_overwrites(template):
     [
         (["Not_A_Slug"], "lower-case letters, digits and hyphens"),
         (["ok-slug", "--owner", "a@b", "--need", "time", "--target", "moon"], "Choose one of"),
+        (["ok-slug", "--owner", "contoso"], "write @organisation/team, @person or an address"),
     ],
 )
 def test_bad_answers_say_what_to_do(template, traingate, arguments, told):
     result = traingate("new", *arguments)
     assert result.exit_code == 2
     assert told in result.output
+
+
+def test_a_wrong_answer_is_asked_again(template):
+    slips = ["contoso", *ANSWERS[:2], "moon", *ANSWERS[2:]]
+    result = CliRunner().invoke(cli, ["new", "vision-ddp"], input="\n".join(slips) + "\n")
+    assert result.exit_code == 0, result.output
+    assert "'contoso' is no owner" in result.output
+    assert "'moon' is not 'gpu-cluster'" in result.output
+
+
+def test_input_that_ends_early_writes_nothing_and_says_so(template, traingate):
+    result = traingate("new", "vision-ddp", "--owner", "@contoso/vision")
+    assert result.exit_code == 2
+    assert "give --need and the other options" in result.output
+    assert not (template.path / "admissions/vision-ddp.md").exists()
 
 
 def test_the_requesters_page_leads_to_a_clean_request(template, traingate, command_blocks):

@@ -194,6 +194,7 @@ def test_a_stopping_signal_leaves_no_process_and_the_run_can_be_done_again(
     output, _ = running.communicate(timeout=30)
 
     assert running.returncode == code, output
+    assert "`traingate submit probe --rerun` starts anew" in output
     assert processes_of(repository) == []
     assert states(repository.runs()[0])[-1] == "Canceled"
 
@@ -269,6 +270,11 @@ def test_status_watch_and_cancel_follow_a_run(repository, traingate):
     assert "was stopped before it was trained" in watched
     assert "stopped by SIGTERM" in traingate("status", run.name).output
     assert traingate("cancel", run.name).output == f"{run.name} is Canceled\n"
+
+
+def test_a_workload_without_runs_has_none_yet(repository, traingate):
+    repository.request("")
+    assert traingate("status", "probe").output == "No runs of probe yet.\n"
 
 
 def test_a_run_that_is_not_there_is_a_usage_error(repository, traingate):

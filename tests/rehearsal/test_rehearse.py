@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from traingate import pipeline
+from traingate.backends.base import Observation
 from traingate.commands import world
 from traingate.documents.reading import read_rehearsal
 from traingate.documents.rehearsal import default_rehearsal
 from traingate.errors import Refusal
 from traingate.outcome import Outcome, RegisteredModel
-from traingate.rehearsal import proofs
+from traingate.rehearsal import proofs, rehearse
 from traingate.rehearsal.proofs import Left, complaints
 from traingate.rehearsal.scaling import scale
 
@@ -60,6 +61,18 @@ def test_a_script_that_cannot_be_killed_in_the_middle_says_what_it_lacks(reposit
 
     assert result.exit_code == 4, result.output
     assert "it does not use `session.loop`" in result.output
+
+
+@pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_stopped_rehearsal_has_not_failed(signal_name, code):
+    seen = Observation(
+        run_name="probe-1-l1", state="Canceled", reason=f"stopped by {signal_name}", properties={}
+    )
+
+    stopped = rehearse.failed(seen)
+
+    assert stopped.exit_code == code
+    assert str(stopped) == f"The rehearsal probe-1-l1 was stopped by {signal_name}. Rehearse again."
 
 
 def test_a_rehearsal_that_fails_is_no_rehearsal(repository, traingate):

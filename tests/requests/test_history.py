@@ -9,7 +9,7 @@ import pytest
 from traingate.documents import git
 from traingate.documents.history import read_request_at
 from traingate.documents.sources import read_sources
-from traingate.errors import TraingateError
+from traingate.errors import UsageProblem
 
 TODAY = date(2026, 11, 30)
 
@@ -43,7 +43,7 @@ def test_a_commit_without_the_request_has_none(committed):
 
 
 def test_an_unknown_revision_is_an_error_that_says_so(committed):
-    with pytest.raises(TraingateError, match="nowhere"):
+    with pytest.raises(UsageProblem, match=r"`nowhere` here.*Name a commit, branch or tag"):
         read_request_at(committed, "nowhere", "probe", TODAY)
 
 

@@ -56,8 +56,7 @@ def _chosen(
     for name in names:
         if name in every:
             found.append(name)
-        elif (path := Path(name).resolve()).is_file() and path.is_relative_to(top):
-            file = path.relative_to(top).as_posix()
+        elif (path := Path(name).resolve()).is_relative_to(top) and (file := _file(top, path)):
             owner = _workload_of(file)
             (found if owner in every else lone).append(owner if owner in every else file)
         else:
@@ -66,6 +65,13 @@ def _chosen(
                 todo=f"Name one of: {', '.join(every) or 'none yet, `traingate new` makes one'}.",
             )
     return tuple(dict.fromkeys(found)), tuple(dict.fromkeys(lone))
+
+
+def _file(top: Path, path: Path) -> str | None:
+    """The file meant by `path`, relative to the top; for a request's folder its job file."""
+    if path.parent == top / "jobs" and path.is_dir():
+        path /= "job.yml"
+    return path.relative_to(top).as_posix() if path.is_file() else None
 
 
 def _changed(top: Path, revision: str) -> set[str]:

@@ -39,7 +39,7 @@ def command() -> None:
     """The training image that jobs run in."""
 
 
-@command.command("set")
+@command.command("set", short_help="Write an image's digest into job files.")
 @click.argument("reference", metavar="REF@sha256:DIGEST", callback=_reference)
 @click.argument("workloads", metavar="[WORKLOAD]...", nargs=-1)
 @click.pass_context

@@ -24,7 +24,8 @@ _POLL_SECONDS = 15.0
 @click.command("measure")
 @click.argument("workload")
 @click.option("--steps", type=click.IntRange(2), default=50, show_default=True)
-@click.option("--timeout", type=click.IntRange(1), default=3600, help="Seconds it may take.")
+@click.option("--timeout", type=click.IntRange(1), default=3600, show_default=True,
+              help="Seconds it may take.")  # fmt: skip
 @click.option("--memory-scale", type=click.FloatRange(1.0), default=1.0,
               help="How many times more memory the model to be trained needs.")  # fmt: skip
 @click.option("--backend", type=click.Choice(["local", "azureml"]), default="local")
@@ -37,7 +38,7 @@ def command(
     asked = Asked(steps=steps, timeout_seconds=timeout, memory_scale=memory_scale)
     small = one_process(pipeline.plan(request), request, asked)
     seen = _run(small, request.context.platform, backend)
-    raise_unless_well(seen)
+    raise_unless_well(seen, again="Nothing was written; measure again.")
     assert seen.outcome is not None
     assert request.admission is not None
     where = size or (small.topology.size if backend == "azureml" else None) or _this_machine()

@@ -15,9 +15,26 @@ from traingate.new import Answers, gpus_of, request_files, write
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{1,62}")
 
 
+class _Owner(click.ParamType[str]):
+    """An owner as the admission's schema has it."""
+
+    name = "owner"
+    _pattern = re.compile(r"@[A-Za-z0-9][A-Za-z0-9-]*(/[A-Za-z0-9._-]+)?|[^@\s]+@[^@\s]+")
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not self._pattern.fullmatch(value):
+            self.fail(
+                f"{value!r} is no owner: write @organisation/team, @person or an address",
+                param,
+                ctx,
+            )
+        return value
+
+
 @click.command("new")
 @click.argument("workload")
-@click.option("--owner", help='Who answers for it, as CODEOWNERS writes it: "@contoso/vision".')
+@click.option("--owner", type=_Owner(), metavar="TEXT",
+              help='Who answers for it, as CODEOWNERS writes it: "@contoso/vision".')  # fmt: skip
 @click.option("--need", type=click.Choice(["memory", "time"]), help="Why one node will not do.")
 @click.option("--target", help="The compute it is to run on.")
 @click.option("--nodes", type=click.IntRange(1), help="Nodes of one run.")
@@ -54,8 +71,9 @@ def _ask(workload: str, platform: Platform, given: dict[str, object]) -> Answers
         )
     ask = _Asker(given)
     owner = ask("owner", 'Who answers for it ("@organisation/team")', None)
-    need = ask("need", "Why one node will not do (memory, time)", "memory")
-    target = _target(platform, ask("target", "Target", next(iter(platform.targets))))
+    need = ask("need", "Why one node will not do", "memory")
+    names = click.Choice(list(platform.targets))
+    target = _target(platform, ask("target", "Target", next(iter(platform.targets)), names))
     nodes = ask("nodes", f"Nodes (of {target.size})", 1)
     processes = ask("processes", "Processes a node", gpus_of(target))
     return Answers(
@@ -83,10 +101,21 @@ class _Asker:
         parameters = click.get_current_context().command.params
         self._types = {parameter.name: parameter.type for parameter in parameters}
 
-    def __call__(self, name: str, question: str, default: object) -> Any:
+    def __call__(
+        self, name: str, question: str, default: object, choice: click.Choice[str] | None = None
+    ) -> Any:
         if self._given[name] is not None:
             return self._given[name]
-        return click.prompt(question, default=default, type=self._types[name])
+        try:
+            return click.prompt(question, default=default, type=choice or self._types[name])
+        except click.Abort as stopped:
+            if not isinstance(stopped.__context__, EOFError):
+                raise
+            click.echo()  # The question's line is still open.
+            raise UsageProblem(
+                "The input ended before every question was answered, so nothing was written.",
+                todo=f"Answer on a terminal, or give --{name} and the other options.",
+            ) from stopped
 
 
 def _target(platform: Platform, name: object) -> Target:

@@ -13,7 +13,9 @@ _FORMATS = {"text": report.text, "markdown": report.markdown, "json": report.as_
 
 @click.command("plan")
 @click.argument("workload")
-@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text")
+@click.option(
+    "--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True
+)
 @click.option("--base", metavar="REV", help="Say what changed since this commit.")
 def command(workload: str, *, form: str, base: str | None) -> None:
     """Show what a request would run, and what it costs at most."""

@@ -8,7 +8,7 @@ import click
 from traingate import pipeline
 from traingate.backends.base import Observation
 from traingate.commands import world
-from traingate.documents.reading import platform_of
+from traingate.documents.reading import platform_of, workloads
 from traingate.report import words
 
 
@@ -16,10 +16,12 @@ from traingate.report import words
 @click.argument("name", metavar="[WORKLOAD|RUN]", required=False)
 def command(name: str | None) -> None:
     """List the runs the platform's backend knows, of one workload, or show one run."""
-    backend = world.backend(platform_of(world.repository()))
+    top = world.repository()
+    backend = world.backend(platform_of(top))
     names = backend.run_names(name)
-    if not names and name is None:
-        click.echo("No runs yet.")
+    if not names and (name is None or name in workloads(top)):
+        click.echo(f"No runs of {name} yet." if name else "No runs yet.")
+        return
     for run_name in names or ((name,) if name else ()):
         for line in lines(pipeline.observe(backend, run_name)):
             click.echo(line)

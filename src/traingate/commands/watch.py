@@ -16,7 +16,8 @@ from traingate.report import words
 
 @click.command("watch")
 @click.argument("run", metavar="RUN")
-@click.option("--every", type=click.FloatRange(0.1), default=15.0, help="Seconds between looks.")
+@click.option("--every", type=click.FloatRange(0.1), default=15.0, show_default=True,
+              help="Seconds between looks.")  # fmt: skip
 def command(run: str, *, every: float) -> None:
     """Follow a run to its end: live on a terminal, else a line for each change of state."""
     platform = platform_of(world.repository())

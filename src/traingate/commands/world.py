@@ -4,16 +4,17 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traingate import pipeline
 from traingate.documents import git
 from traingate.documents.platform import Platform
-from traingate.documents.reading import Reading
+from traingate.documents.reading import Reading, workloads
 from traingate.documents.request import Request
 from traingate.errors import TraingateError, UsageProblem
-from traingate.findings import Finding, has_errors
+from traingate.findings import Finding, Severity, has_errors
 
 if TYPE_CHECKING:
     from traingate.backends.azureml.backend import AzureMLBackend
@@ -33,9 +34,9 @@ def today() -> date:
     return date.fromisoformat(fixed) if fixed else datetime.now(tz=UTC).date()
 
 
-def read(workloads: tuple[str, ...]) -> Reading:
-    """The requests of `workloads`, judged today."""
-    return pipeline.read(repository(), workloads, today())
+def read(names: tuple[str, ...]) -> Reading:
+    """The requests of these workloads, judged today."""
+    return pipeline.read(repository(), names, today())
 
 
 #: What an admission lacks while it is being written; a trial on this machine may go ahead.
@@ -51,15 +52,22 @@ def clean_request(workload: str, *, but_for: frozenset[str] = frozenset()) -> Re
     """
     top = repository()
     if not any((top / path).exists() for path in _files(workload)):
-        raise UsageProblem(
-            f"There is no request `{workload}` here.",
-            todo=f"Write {' and '.join(_files(workload))}.",
-        )
+        raise UsageProblem(f"There is no request `{workload}` here.", todo=_instead(top, workload))
     reading = read((workload,))
     findings = tuple(one for one in pipeline.check(reading) if one.rule not in but_for)
     if has_errors(findings):
         raise Refused(findings)
     return reading.requests[0]
+
+
+def _instead(top: Path, workload: str) -> str:
+    """What to do about a name that no request has."""
+    every = workloads(top)
+    near = get_close_matches(workload, every, n=1)
+    if near:
+        return f"Did you mean `{near[0]}`?"
+    others = f"Name one of: {', '.join(every)}; or write" if every else "Write"
+    return f"{others} a new one with `traingate new {workload}`."
 
 
 class Refused(TraingateError):
@@ -68,7 +76,7 @@ class Refused(TraingateError):
     exit_code = 1
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
-        told = "\n".join(str(finding) for finding in findings)
+        told = "\n".join(str(one) for one in findings if one.severity is Severity.ERROR)
         super().__init__(f"The request has errors:\n{told}\n", todo="Mend them, then repeat.")
         self.findings = findings
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from traingate.documents.request import Blob, Tree
-from traingate.errors import TraingateError
+from traingate.errors import TraingateError, UsageProblem
 
 #: One listing of all that `git add` would look at, each path with its state before it. Starting
 #: git costs more than what it does, so it is asked once.
@@ -52,10 +52,19 @@ def work_tree(repository: Path, *folders: str) -> Tree:
 
 
 def tree_at(repository: Path, revision: str, *folders: str) -> Tree:
-    """The files of a commit."""
-    listed = _git(repository, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *folders)
+    """The files of a commit.
+
+    Raises:
+        UsageProblem: git knows no such revision.
+    """
+    done = _run(repository, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *folders)
+    if done.returncode != 0:
+        raise UsageProblem(
+            f"git has no files of the commit `{revision}` here: {done.stderr.strip()}.",
+            todo="Name a commit, branch or tag that `git log` shows, or fetch it first.",
+        )
     blobs = {}
-    for line in filter(None, listed.split("\0")):
+    for line in filter(None, done.stdout.split("\0")):
         about, _, path = line.partition("\t")
         mode, _, object_id = about.split(" ")
         blobs[path] = Blob(mode=mode, object_id=object_id)

@@ -9,9 +9,10 @@ from typing import TextIO
 from traingate.backends.base import Observation, Provenance
 from traingate.backends.local import LocalBackend, Stores
 from traingate.backends.local.folder import RunFolder
+from traingate.backends.local.running import stop_signal
 from traingate.documents.rehearsal import Rehearsal
 from traingate.documents.request import Request
-from traingate.errors import Refusal, RunFailed
+from traingate.errors import Interrupted, Refusal, RunFailed, TraingateError
 from traingate.outcome import read_outcome
 from traingate.plan import Plan
 from traingate.rehearsal.proofs import Left, complaints, steps_logged
@@ -43,6 +44,7 @@ def rehearse(
 
     Raises:
         Refusal: it is being rehearsed already, or this machine cannot run it.
+        Interrupted: it was stopped.
         RunFailed: the run failed, or did not prove what it should; the message says what.
     """
     held_at = max(2, rehearsal.steps // 2) if preempt else None
@@ -119,12 +121,12 @@ def _expect_held(seen: Observation, folder: RunFolder) -> None:
             "fewer steps than the rehearsal.",
             todo="Use `session.loop` with a checkpoint folder, or rehearse without --preempt.",
         )
-    raise _failed(seen)
+    raise failed(seen)
 
 
 def _left(seen: Observation, stores: Path) -> Left:
     if seen.state != "Completed" or seen.outcome is None:
-        raise _failed(seen)
+        raise failed(seen)
     return Left(
         tracking=stores / "tracking.db",
         results=stores / "results.db",
@@ -132,8 +134,15 @@ def _left(seen: Observation, stores: Path) -> Left:
     )
 
 
-def _failed(seen: Observation) -> RunFailed:
+def failed(seen: Observation) -> TraingateError:
+    """The error for a rehearsal that left no result, or was stopped."""
     reason = (seen.reason or "no reason was given").rstrip(".")
+    if seen.state == "Canceled":
+        return Interrupted(
+            f"The rehearsal {seen.run_name} was {reason}.",
+            todo="Rehearse again.",
+            signal_number=stop_signal(reason),
+        )
     return RunFailed(
         f"The rehearsal {seen.run_name} failed: {reason}.",
         todo=f"Read the logs in {seen.url}.",

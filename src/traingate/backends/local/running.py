@@ -1,6 +1,7 @@
 """One run from its snapshot to its verdict."""
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -157,11 +158,19 @@ def _verdict(plan: Plan, folder: RunFolder, watched: Watched) -> tuple[str, dict
     return ("Failed", {"reason": complaint, "kind": "code"}) if complaint else ("Completed", {})
 
 
+def stop_signal(reason: str) -> signal.Signals:
+    """The signal that stopped a run which is over as `Canceled`, from its reason."""
+    return signal.SIGTERM if "SIGTERM" in reason else signal.SIGINT
+
+
 def _complaint(folder: RunFolder) -> str | None:
     """What is wrong with the outcome of a run whose ranks all ended well."""
     text = folder.outcome_text()
     if text is None:
-        return "every rank exited with status 0, but rank zero wrote no outcome file"
+        return (
+            "every rank exited with status 0, but rank zero wrote no outcome file: "
+            "the script ended without session.register(...)"
+        )
     try:
         outcome = read_outcome(text)
     except UnusableOutcome as error:
