@@ -18,7 +18,7 @@ from torch import nn
 
 from train_aml.environment import Contract
 from train_aml.problems import ModelOwnedElsewhere, StoreProblem
-from train_aml.stores import Finish, Stores
+from train_aml.stores import Stores
 from train_aml.tracking import Tracking
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ def open_stores(contract: Contract) -> Stores:
 
 def finish(stores: Stores) -> Any:
     module = nn.Sequential(nn.Linear(4, 2))
-    done = Finish(module=module, example=torch.zeros(2, 4), metrics={"test_accuracy": 0.5})
-    return stores.finish(done, "d" * 64, datetime.now(UTC))
+    return stores.finish(
+        module, torch.zeros(2, 4), {"test_accuracy": 0.5}, "d" * 64, datetime.now(UTC)
+    )
 
 
 def refused(contract: Contract) -> str:
