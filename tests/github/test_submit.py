@@ -1,5 +1,6 @@
 """What a push and a dispatch submit, and every way they do not."""
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -319,3 +320,19 @@ def test_the_backend_refuses(stage: Stage) -> None:
     run, refusal = stage.bodies(7)
     assert "is `Withdrawn`" in run
     assert "The compute drifted." in refusal
+
+
+def test_a_name_that_is_no_text_stops_neither_its_own_nor_another_request(stage: Stage) -> None:
+    """A file's name may be any bytes; one of them must not end the workflow run."""
+    before = stage.tip
+    bad = stage.open(request("det"))
+    stage.git("checkout", "--quiet", f"pr-{bad.number}")
+    (stage.path / "jobs" / "det" / os.fsdecode(b"\xff.py")).write_text("x = 1\n")
+    bad.head = stage.commit("any bytes")
+    stage.git("checkout", "--quiet", "main")
+    stage.approve(bad)
+    stage.merge(bad)
+    _, push = stage.merged(request("seg"))
+    decisions = {one.workload: one for one in submit(stage, stage.push(before, push.after))}
+    assert decisions["seg"].record is not None
+    assert decisions["det"].record is None

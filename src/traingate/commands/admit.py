@@ -11,7 +11,7 @@ from traingate.commands import loop
 from traingate.documents import git
 from traingate.errors import UsageProblem
 from traingate.github.events import DispatchEvent, PushEvent
-from traingate.github.text import code, plain
+from traingate.github.text import code, plain, visible
 from traingate.loop.record import Record
 from traingate.loop.submit import Decision, submit_dispatch, submit_push
 from traingate.report.github import notice
@@ -37,7 +37,7 @@ def command() -> int:
     else:
         run_id = loop.variable("GITHUB_RUN_ID")
         decisions = [submit_dispatch(world, event, run_id)]
-    loop.told(_lines(decisions))
+    loop.told(map(visible, _lines(decisions)))
     loop.summary(_summary(decisions))
     loop.output("runs", json.dumps([_run(one.record) for one in decisions if _trains(one)]))
     for decision in decisions:
