@@ -50,6 +50,7 @@ GOOD = Merge(
     owners=OWNERS,
     owner_errors=(),
     same_files=True,
+    is_whole=True,
     rules=BranchRules(
         approvals=1, code_owner_review=True, dismiss_stale=True, last_push_approval=True
     ),
@@ -120,6 +121,7 @@ REFUSED = {
         replace(GOOD, changed=(*GOOD.changed, ".github/CODEOWNERS")),
         "two pull requests",
     ),
+    "a rebase of several commits": (replace(GOOD, is_whole=False), "is the last of several"),
     "other files than approved": (replace(GOOD, same_files=False), "differ from those at"),
     "bypassed": (pull(decision="REVIEW_REQUIRED"), "REVIEW_REQUIRED, not APPROVED"),
     "no decision": (pull(decision=None), "is none, not APPROVED"),

@@ -336,3 +336,20 @@ def test_a_name_that_is_no_text_stops_neither_its_own_nor_another_request(stage:
     decisions = {one.workload: one for one in submit(stage, stage.push(before, push.after))}
     assert decisions["seg"].record is not None
     assert decisions["det"].record is None
+
+
+def test_a_rebase_of_several_commits_submits_nothing(stage: Stage) -> None:
+    """Its last commit is the merge commit, and what came before it would stand for the base."""
+    before = stage.tip
+    pull = stage.open({"src/traingate/tool.py": "x = 1\n"})
+    stage.git("checkout", "--quiet", f"pr-{pull.number}")
+    stage.write(request())
+    pull.head = stage.commit("and the request")
+    stage.git("checkout", "--quiet", "main")
+    stage.approve(pull)
+    stage.git("merge", "--quiet", "--ff-only", f"pr-{pull.number}")
+    stage.git("commit", "--quiet", "--amend", "--no-edit", "--date", "2026-01-01T00:00:00Z")
+    stage.fake.repository.merge(pull.number, stage.tip, stage.fake.clock.now())
+    # GitHub links the other rebased commits with the pull request too.
+    stage.fake.repository.commit_pulls[stage.git("rev-parse", "main^")] = [pull.number]
+    refused(stage, stage.push(before, stage.tip), "the one before it belongs to #7 as well")

@@ -42,6 +42,7 @@ class Merge:
         owners: CODEOWNERS of the commit before the merge, None without one.
         owner_errors: what GitHub finds wrong in that file.
         same_files: whether admission and job folder are equal at the approved head and here.
+        is_whole: whether the commit before is the base, not one of the pull request's own.
         rules: the rules of the default branch.
         pull: the pull request.
     """
@@ -53,6 +54,7 @@ class Merge:
     owners: CodeOwners | None
     owner_errors: tuple[str, ...]
     same_files: bool
+    is_whole: bool
     rules: BranchRules
     pull: Pull
 
@@ -95,6 +97,12 @@ def _origin(merge: Merge) -> Iterator[Reason]:
             problem=f"Commit {merge.commit[:12]} is not the merge commit of #{pull.number}.",
             todo="Merge by squash, from the pull request's page; a rebase or an indirect merge "
             "brings commits nobody reviewed as they are.",
+        )
+    if not merge.is_whole:
+        yield Reason(
+            problem=f"Commit {merge.commit[:12]} is the last of several: the one before it "
+            f"belongs to #{pull.number} as well.",
+            todo="Merge by squash: after a rebase nobody can say what the review was held against.",
         )
     if pull.base_branch != merge.default_branch:
         yield Reason(

@@ -42,6 +42,17 @@ def pull_numbers(world: World, commit: str) -> tuple[int | None, int | None]:
     )
 
 
+def _is_whole(world: World, commit: str, number: int) -> bool:
+    """Whether a merge commit brings all of its pull request, so that its parent is the base.
+
+    After a rebase of several commits the last one is GitHub's merge commit: the pull request's
+    own earlier commits lie below it, with whatever CODEOWNERS and policy they brought along.
+    """
+    parent = world.history.object_id(f"{commit}^1")
+    below = pulls_of(world.github, parent) if parent else ()
+    return all(pull["number"] != number for pull in below)
+
+
 def verify_merge(
     world: World, commit: str, number: int, workload: str, files: tuple[str, ...]
 ) -> Verdict:
@@ -60,6 +71,7 @@ def verify_merge(
         owners=owners,
         owner_errors=tuple(f"line {one['line']}: {one['kind']}" for one in errors["errors"]),
         same_files=approved == merged,
+        is_whole=_is_whole(world, commit, number),
         rules=read_branch_rules(world.github, world.branch),
         pull=pull,
     )
