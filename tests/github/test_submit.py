@@ -353,3 +353,49 @@ def test_a_rebase_of_several_commits_submits_nothing(stage: Stage) -> None:
     # GitHub links the other rebased commits with the pull request too.
     stage.fake.repository.commit_pulls[stage.git("rev-parse", "main^")] = [pull.number]
     refused(stage, stage.push(before, stage.tip), "the one before it belongs to #7 as well")
+
+
+def test_a_run_comment_somebody_edited_is_not_believed(stage: Stage) -> None:
+    """Whoever may write here can edit our comments; the marker in one then proves nothing."""
+    _, push = stage.merged(request())
+    submit(stage, push)
+    (comment,) = stage.fake.repository.pulls[7].comments
+    comment.body = comment.body.replace('"state": "Submitted"', '"state": "Completed"')
+    comment.editor = "eve"
+    submit(stage, push)
+    assert len(stage.backend.jobs) == 1
+    assert len(stage.bodies(7)) == 2
+    assert "is `Submitted`" in stage.bodies(7)[1]
+
+
+def test_what_is_sent_comes_from_the_merge_and_not_from_a_comment(stage: Stage) -> None:
+    """Any workflow of the repository writes as our own identity, markers included."""
+    _, push = stage.merged(request())
+    submit(stage, push)
+    (comment,) = stage.fake.repository.pulls[7].comments
+    for true, false in (
+        ('"state": "Submitted"', '"state": "Lost"'),
+        ('"origin": "p7"', '"origin": "p999"'),
+        (f'"commit": "{push.after}"', f'"commit": "{push.before}"'),
+        ('"pull_request": 7', '"pull_request": 5'),
+        ('"approver": "olga"', '"approver": "eve"'),
+    ):
+        assert true in comment.body
+        comment.body = comment.body.replace(true, false)
+    stage.backend.jobs.clear()
+    (decision,) = submit(stage, push)
+    (job,) = stage.backend.jobs.values()
+    assert (job.provenance.commit, job.provenance.pull_request) == (push.after, 7)
+    assert job.provenance.origin == "p7"
+    assert decision.record is not None
+    assert (decision.record.commit, decision.record.approver) == (push.after, "olga")
+
+
+def test_a_forged_open_run_hands_no_other_commit_on(stage: Stage) -> None:
+    _, push = stage.merged(request())
+    submit(stage, push)
+    (comment,) = stage.fake.repository.pulls[7].comments
+    comment.body = comment.body.replace(push.after, push.before)
+    (decision,) = submit(stage, push)
+    assert decision.record is not None
+    assert decision.record.commit == push.after
