@@ -189,6 +189,15 @@ def test_a_dispatch_runs_the_tip_again(ci: Runner) -> None:
     assert "Approved by | otto" in ci.stage.bodies(pull.number)[0]
 
 
+def test_a_re_run_of_an_owners_dispatch_counts_as_by_whoever_pressed_it(ci: Runner) -> None:
+    """Its payload still names the owner, and it would run the branch as it is by now."""
+    _merged(ci, _local_request())
+    outcome = ci.dispatch("tiny", "otto", GITHUB_TRIGGERING_ACTOR="eve")
+    assert outcome.steps()[("submit", "Admit")] == "failure"
+    assert any("eve could not have approved" in error["arg"] for error in outcome.commands("error"))
+    assert ("train", "Train") not in outcome.steps()
+
+
 def test_the_scheduled_report_finds_nothing_open_in_one_request(ci: Runner) -> None:
     ci.stage.merged(LOCAL)
     outcome = ci.report()
