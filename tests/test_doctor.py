@@ -10,6 +10,7 @@ from traingate.doctor import github as hub
 from traingate.doctor import stores
 from traingate.doctor.diagnosis import State
 from traingate.github.problems import NotThere
+from traingate.report import diagnoses
 
 
 class Hub:
@@ -203,3 +204,33 @@ def test_json_is_for_programs(repository, traingate):
     told = json.loads(traingate("doctor", "--json").output)
     assert told["version"] == 1
     assert {"area", "subject", "state", "told", "mend"} == set(told["diagnoses"][0])
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "postgresql://ada:hunter2@db.example/results",
+        "postgresql://ada:hun/hunter2@db.example/results",
+        "postgresql://ada:hun@hunter2@db.example/results",
+        "postgresql://db.example/results?user=ada&password=hunter2",
+        "https://ada:hun?hunter2@mlflow.example",
+    ],
+)
+def test_a_location_is_shown_without_its_password(location):
+    shown = stores.without_password(location)
+    assert "hunter2" not in shown
+    assert ".example" in shown
+
+
+def test_a_location_that_is_no_address_is_a_line_without_its_password():
+    for probe in (stores.tracking, stores.results):
+        scheme = "http" if probe is stores.tracking else "postgresql"
+        found = only(probe(f"{scheme}://ada:hun/hunter2@127.0.0.1:x/results"))
+        assert found.state is State.WRONG
+        assert "hunter2" not in found.told
+
+
+def test_the_report_obeys_nothing_that_a_server_says():
+    found = [stores.AREA.wrong("tracking", "runs MLflow \x1b[2J\n9", "Mend\r it.")]
+    assert not set("\x1b\r") & set("\n".join(diagnoses.lines(found)))
+    assert len(list(diagnoses.lines(found))) == 3
