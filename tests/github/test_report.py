@@ -339,3 +339,19 @@ def test_a_reason_longer_than_a_comment_is_cut(stage: Stage) -> None:
     assert "is `Failed`" in told
     assert len(told) < 65_536
     assert "failed" in card
+
+
+@pytest.mark.parametrize("labels", [[], [RUNNING]])
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_merge_into_another_branch_is_no_business_of_ours(
+    stage: Stage, labels: list[str], *, is_gone: bool
+) -> None:
+    """Anybody who may write can make one, and label it; its commit need not even be fetched."""
+    pull = stage.open(request())
+    commit = "f" * 40 if is_gone else pull.head
+    stage.fake.repository.merge(7, commit, stage.fake.clock.now())
+    pull.base_branch, pull.labels = "next", labels
+    stage.fake.clock.sleep(7_200)
+    look(stage)
+    assert stage.bodies(7) == []
+    assert stage.backend.calls == []
