@@ -399,3 +399,18 @@ def test_a_forged_open_run_hands_no_other_commit_on(stage: Stage) -> None:
     (decision,) = submit(stage, push)
     assert decision.record is not None
     assert decision.record.commit == push.after
+
+
+def test_a_copy_of_the_branch_that_the_same_merge_closes_stops_nothing(stage: Stage) -> None:
+    """GitHub gives the merge commit to every pull request whose head it brings."""
+    copy, pull = stage.open({"README.md": "y\n"}, author="eve"), stage.open(request())
+    copy.head = pull.head
+    stage.approve(pull)
+    before = stage.tip
+    stage.git("merge", "--quiet", "--no-ff", "--no-edit", f"pr-{pull.number}")
+    for one in (copy, pull):
+        stage.fake.repository.merge(one.number, stage.tip, stage.fake.clock.now())
+    (decision,) = submit(stage, stage.push(before, stage.tip))
+    assert decision.record is not None
+    assert decision.record.pull_request == pull.number
+    assert stage.bodies(copy.number) == []
