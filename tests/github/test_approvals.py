@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from traingate.github.approvals import Merge, could_approve, members_of, verify
+from traingate.github.approvals import Merge, could_approve, is_deciding, members_of, verify
 from traingate.github.codeowners import CodeOwners
 from traingate.github.pulls import BranchRules, Person, Pull, Review
 
@@ -256,3 +256,24 @@ def test_who_could_have_approved(login: str, is_human: bool, expected: str | Non
     person = Person(login=login, is_human=is_human)
     reason = could_approve(person, PULL, (ADMISSION, JOB), OWNERS, gpu_team)
     assert (reason is None) if expected is None else (reason and expected in reason.problem)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("platform.yml", "CODEOWNERS", ".gitattributes", ".gitignore", ".lfsconfig"),
+        *("pyproject.toml", "setup.py", "setup.cfg", "constraints.txt", "pip.py", "Makefile"),
+        *("docs/CODEOWNERS", ".github/workflows/submit.yml", "src/a.py", "schemas/job.schema.json"),
+        "scripts/install_torch.py",
+    ],
+)
+def test_what_decides_about_requests(path: str) -> None:
+    assert is_deciding(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["README.md", "docs/owner.md", "infra/main.tf", "jobs/seg/setup.py", "admissions/seg.md"],
+)
+def test_what_does_not_decide(path: str) -> None:
+    assert not is_deciding(path)

@@ -14,9 +14,11 @@ from traingate.github.pulls import BranchRules, Person, Pull, Review
 #: Whether a person belongs to `@org/team`; None when nobody can tell.
 IsMember = Callable[[str, str], bool | None]
 
-#: What decides about requests, and so may not change in the same pull request as one.
-DECIDING = (".github/", "src/", "schemas/", "requirements/")
-DECIDING_FILES = frozenset({"platform.yml", "CODEOWNERS", "docs/CODEOWNERS", "pyproject.toml"})
+#: What decides about requests, and so may not change in the same pull request as one: how they are
+#: judged, and how the tool that judges them is installed. At the top lie platform.yml, the build's
+#: files, .gitattributes and whatever Python or pip would pick up there, so only pages are let off.
+DECIDING = (".github/", "src/", "schemas/", "scripts/")
+DECIDING_FILES = frozenset({"docs/CODEOWNERS"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +163,8 @@ def _content(merge: Merge) -> Iterator[Reason]:
 
 def is_deciding(path: str) -> bool:
     """Whether a path belongs to what decides about requests."""
-    return path in DECIDING_FILES or path.startswith(DECIDING)
+    is_at_the_top = "/" not in path and not path.endswith(".md")
+    return is_at_the_top or path in DECIDING_FILES or path.startswith(DECIDING)
 
 
 def _approval(merge: Merge, is_member: IsMember) -> Verdict:
