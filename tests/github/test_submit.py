@@ -322,6 +322,21 @@ def test_the_backend_refuses(stage: Stage) -> None:
     assert "The compute drifted." in refusal
 
 
+@pytest.mark.parametrize("name", [b"a\nb", b"\xe2\x80\xaeyp.x", b"\x1b[2J"])
+def test_a_name_nobody_can_read_is_refused(stage: Stage, name: bytes) -> None:
+    path = f"jobs/seg/src/{os.fsdecode(name)}"
+    _, push = stage.merged(request() | {path: "x = 1\n"})
+    refused(stage, push, "characters that nobody sees")
+
+
+def test_an_admission_whose_name_is_no_text_stops_no_other_request(stage: Stage) -> None:
+    stage.merged({os.fsdecode(b"admissions/\xff.md"): "x\n"})
+    _, push = stage.merged(request())
+    (decision,) = submit(stage, push)
+    assert decision.error is None
+    assert decision.record is not None
+
+
 def test_a_name_that_is_no_text_stops_neither_its_own_nor_another_request(stage: Stage) -> None:
     """A file's name may be any bytes; one of them must not end the workflow run."""
     before = stage.tip

@@ -3,6 +3,9 @@
 from traingate.findings import Finding, Location, Severity
 from traingate.loop.history import History, paths_of
 
+#: Such a name deceives who reads it, and ends the line where a list of names has one a line.
+_UNPRINTABLE = "The file's name is not UTF-8 or has characters that nobody sees."
+
 
 def link_findings(history: History, commit: str, workload: str) -> tuple[Finding, ...]:
     """Symbolic links where files are read: what they point to is the runner's, not the request's.
@@ -10,10 +13,10 @@ def link_findings(history: History, commit: str, workload: str) -> tuple[Finding
     A link below another workload counts too, because all admissions are read together.
     """
     links = history.links(commit, "platform.yml", "admissions", "infra", *paths_of(workload))
-    names = [path for path in history.request_files(workload, commit) if not _is_text(path)]
+    names = [path for path in history.request_files(workload, commit) if not path.isprintable()]
     return (
         *(_finding(one, "This is a symbolic link, and none is followed.") for one in links),
-        *(_finding(one, "The file's name is not UTF-8.", "Rename it.") for one in names),
+        *(_finding(one, _UNPRINTABLE, "Rename it.") for one in names),
     )
 
 
@@ -26,8 +29,3 @@ def _finding(path: str, message: str, fix: str = "Commit the file itself.") -> F
         message=message,
         fix=fix,
     )
-
-
-def _is_text(path: str) -> bool:
-    """Whether a path is UTF-8 in git; what is not was decoded to lone surrogates."""
-    return all(not "\ud800" <= letter <= "\udfff" for letter in path)
