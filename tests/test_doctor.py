@@ -12,6 +12,7 @@ from traingate.doctor import evidence, stores
 from traingate.doctor import github as hub
 from traingate.doctor.diagnosis import State
 from traingate.github.problems import NotThere
+from traingate.report import diagnoses
 
 
 class Hub:
@@ -239,3 +240,33 @@ def test_azure_is_skipped_where_the_backend_is_local(repository, traingate):
     assert "skip  azure: everything: The platform's backend is local." in (
         traingate("doctor").output
     )
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "postgresql://ada:hunter2@db.example/results",
+        "postgresql://ada:hun/hunter2@db.example/results",
+        "postgresql://ada:hun@hunter2@db.example/results",
+        "postgresql://db.example/results?user=ada&password=hunter2",
+        "https://ada:hun?hunter2@mlflow.example",
+    ],
+)
+def test_a_location_is_shown_without_its_password(location):
+    shown = stores.without_password(location)
+    assert "hunter2" not in shown
+    assert ".example" in shown
+
+
+def test_a_location_that_is_no_address_is_a_line_without_its_password():
+    for probe in (stores.tracking, stores.results):
+        scheme = "http" if probe is stores.tracking else "postgresql"
+        found = only(probe(f"{scheme}://ada:hun/hunter2@127.0.0.1:x/results"))
+        assert found.state is State.WRONG
+        assert "hunter2" not in found.told
+
+
+def test_the_report_obeys_nothing_that_a_server_says():
+    found = [stores.AREA.wrong("tracking", "runs MLflow \x1b[2J\n9", "Mend\r it.")]
+    assert not set("\x1b\r") & set("\n".join(diagnoses.lines(found)))
+    assert len(list(diagnoses.lines(found))) == 3

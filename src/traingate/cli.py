@@ -86,6 +86,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.Abort:
         return 130
     except TraingateError as error:
-        click.echo(f"traingate: {error}", err=True)
+        from traingate.github.text import console  # noqa: PLC0415 - only when there is an error
+
+        # It may quote a file, a log or a service: neither a terminal nor a runner obeys it.
+        click.echo(console(f"traingate: {error}"), err=True)
         return error.exit_code
     return code if isinstance(code, int) else 0

@@ -13,6 +13,7 @@ from typing import Any
 from traingate.documents.schema import instance_errors
 
 MAX_BYTES = 64 * 1024
+_INTEGER_BOUND = 2**63
 
 
 class UnusableOutcome(Exception):
@@ -71,7 +72,9 @@ def read_outcome(text: str) -> Outcome:
     if len(text.encode()) > MAX_BYTES:
         raise UnusableOutcome(f"the outcome file is larger than {MAX_BYTES} bytes")
     try:
-        raw = json.loads(text, parse_constant=_refuse_constant)
+        raw = json.loads(
+            text, parse_constant=_refuse_constant, parse_int=_bounded, parse_float=_finite
+        )
     except (ValueError, RecursionError) as error:
         raise UnusableOutcome(f"the outcome file is no JSON: {error}") from error
     if errors := instance_errors(raw, "outcome"):
@@ -81,6 +84,21 @@ def read_outcome(text: str) -> Outcome:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _bounded(digits: str) -> int:
+    """An integer; one that no float holds would raise wherever it is shown or drawn."""
+    number = int(digits)
+    if abs(number) >= _INTEGER_BOUND:
+        raise ValueError("an integer has more than 64 bits")
+    return number
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is beyond a float")
+    return number
 
 
 def _outcome(raw: dict[str, Any]) -> Outcome:

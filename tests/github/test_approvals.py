@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from traingate.github.approvals import Merge, could_approve, members_of, verify
+from traingate.github.approvals import Merge, could_approve, is_deciding, members_of, verify
 from traingate.github.codeowners import CodeOwners
 from traingate.github.pulls import BranchRules, Person, Pull, Review
 
@@ -50,6 +50,7 @@ GOOD = Merge(
     owners=OWNERS,
     owner_errors=(),
     same_files=True,
+    is_whole=True,
     rules=BranchRules(
         approvals=1, code_owner_review=True, dismiss_stale=True, last_push_approval=True
     ),
@@ -120,6 +121,7 @@ REFUSED = {
         replace(GOOD, changed=(*GOOD.changed, ".github/CODEOWNERS")),
         "two pull requests",
     ),
+    "a rebase of several commits": (replace(GOOD, is_whole=False), "is the last of several"),
     "other files than approved": (replace(GOOD, same_files=False), "differ from those at"),
     "bypassed": (pull(decision="REVIEW_REQUIRED"), "REVIEW_REQUIRED, not APPROVED"),
     "no decision": (pull(decision=None), "is none, not APPROVED"),
@@ -254,3 +256,24 @@ def test_who_could_have_approved(login: str, is_human: bool, expected: str | Non
     person = Person(login=login, is_human=is_human)
     reason = could_approve(person, PULL, (ADMISSION, JOB), OWNERS, gpu_team)
     assert (reason is None) if expected is None else (reason and expected in reason.problem)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("platform.yml", "CODEOWNERS", ".gitattributes", ".gitignore", ".lfsconfig"),
+        *("pyproject.toml", "setup.py", "setup.cfg", "constraints.txt", "pip.py", "Makefile"),
+        *("docs/CODEOWNERS", ".github/workflows/submit.yml", "src/a.py", "schemas/job.schema.json"),
+        "scripts/install_torch.py",
+    ],
+)
+def test_what_decides_about_requests(path: str) -> None:
+    assert is_deciding(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["README.md", "docs/owner.md", "infra/main.tf", "jobs/seg/setup.py", "admissions/seg.md"],
+)
+def test_what_does_not_decide(path: str) -> None:
+    assert not is_deciding(path)

@@ -63,3 +63,19 @@ def test_a_file_github_does_not_load_protects_nothing() -> None:
     text = "* @a\n" + "#" * LARGEST_BYTES
     assert owners(text).of("jobs/x") == ()
     assert "3 MB" in owners(text).skipped()[0].problem
+
+
+@pytest.mark.parametrize("end", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_a_comment_ends_only_where_github_ends_it(end: str) -> None:
+    """Python knows more ends of a line; an owner must not be read out of a comment."""
+    owners = CodeOwners(file="CODEOWNERS", text=f"/jobs/ @olga\n# see{end}/jobs/ @eve\n")
+    assert owners.of("jobs/seg/job.yml") == ("@olga",)
+    hidden = CodeOwners(file="CODEOWNERS", text=f"/jobs/ @olga{end}/jobs/ @eve\n")
+    assert hidden.of("jobs/seg/job.yml") == ()
+    assert [one.line for one in hidden.skipped()] == [1]
+
+
+def test_a_managed_users_login_has_an_underscore() -> None:
+    owners = CodeOwners(file="CODEOWNERS", text="/jobs/ @olga_contoso\r\n")
+    assert owners.of("jobs/seg/job.yml") == ("@olga_contoso",)
+    assert owners.skipped() == ()

@@ -82,6 +82,17 @@ def test_laundering_a_direct_removal(stage: Stage) -> None:
     refused(stage, "is no pull request's merge commit")
 
 
+@pytest.mark.parametrize("name", ["?.py", "[a-z]*.py", "tr*.py"])
+def test_laundering_a_direct_push_by_a_name_that_is_a_pattern(stage: Stage, name: str) -> None:
+    """Git must not take the name for a pattern and find the last merge of another file."""
+    stage.merged(request() | {"jobs/seg/src/a.py": "a = 1\n"})
+    stage.write({f"jobs/seg/src/{name}": "import os\n"})
+    stage.commit("direct")
+    files = {"jobs/seg/src/a.py": "a = 2\n", "jobs/seg/src/train.py": "import train_aml\n"}
+    stage.merged(files)
+    refused(stage, "which is no pull request's merge")
+
+
 def test_an_unverified_pull_request(stage: Stage) -> None:
     pull = stage.open(request())
     stage.merge(pull)

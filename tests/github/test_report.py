@@ -290,3 +290,68 @@ def test_one_broken_pull_request_does_not_silence_the_others(stage: Stage) -> No
     stage.fake.interference = None
     look(stage)
     assert stage.fake.repository.pulls[7].labels == [DONE]
+
+
+HUGE = "9" * 400
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metrics": {"accuracy": int(HUGE)}},
+        {"curve": [{"step": 0, "loss": 1.0}, {"step": 1, "loss": int(HUGE)}]},
+        {"curve": [{"step": 0, "loss": 1.0}, {"step": int(HUGE), "loss": 0.5}]},
+    ],
+    ids=["metric", "loss", "step"],
+)
+def test_an_outcome_with_a_number_no_float_holds_does_not_stop_the_reporter(
+    stage: Stage, changes: dict[str, Any]
+) -> None:
+    run = submitted(stage)
+    finish(stage, run, **changes)
+    look(stage)
+    assert "the outcome file is no JSON" in stage.bodies(7)[1]
+    assert stage.fake.repository.pulls[7].labels == [FAILED]
+
+
+def test_an_outcome_with_an_infinite_metric_is_unusable(stage: Stage) -> None:
+    run = submitted(stage)
+    finish(stage, run)
+    stage.backend.jobs[run].outcome = outcome(run).replace("0.973", "1e999")
+    look(stage)
+    assert "the outcome file is no JSON" in stage.bodies(7)[1]
+
+
+def test_a_property_the_job_gave_itself_does_not_choose_the_advice(stage: Stage) -> None:
+    run = submitted(stage)
+    finish(stage, run, "Failed")
+    stage.backend.jobs[run].properties = {"kind": "free lunch"}
+    look(stage)
+    assert "Mend the code" in stage.bodies(7)[1]
+
+
+def test_a_reason_longer_than_a_comment_is_cut(stage: Stage) -> None:
+    run = submitted(stage)
+    finish(stage, run, "Failed")
+    stage.backend.jobs[run].reason = "\u00e9 > " * 30_000
+    look(stage)
+    told, card = stage.bodies(7)
+    assert "is `Failed`" in told
+    assert len(told) < 65_536
+    assert "failed" in card
+
+
+@pytest.mark.parametrize("labels", [[], [RUNNING]])
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_merge_into_another_branch_is_no_business_of_ours(
+    stage: Stage, labels: list[str], *, is_gone: bool
+) -> None:
+    """Anybody who may write can make one, and label it; its commit need not even be fetched."""
+    pull = stage.open(request())
+    commit = "f" * 40 if is_gone else pull.head
+    stage.fake.repository.merge(7, commit, stage.fake.clock.now())
+    pull.base_branch, pull.labels = "next", labels
+    stage.fake.clock.sleep(7_200)
+    look(stage)
+    assert stage.bodies(7) == []
+    assert stage.backend.calls == []

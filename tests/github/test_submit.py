@@ -1,5 +1,6 @@
 """What a push and a dispatch submit, and every way they do not."""
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -319,3 +320,112 @@ def test_the_backend_refuses(stage: Stage) -> None:
     run, refusal = stage.bodies(7)
     assert "is `Withdrawn`" in run
     assert "The compute drifted." in refusal
+
+
+@pytest.mark.parametrize("name", [b"a\nb", b"\xe2\x80\xaeyp.x", b"\x1b[2J"])
+def test_a_name_nobody_can_read_is_refused(stage: Stage, name: bytes) -> None:
+    path = f"jobs/seg/src/{os.fsdecode(name)}"
+    _, push = stage.merged(request() | {path: "x = 1\n"})
+    refused(stage, push, "characters that nobody sees")
+
+
+def test_an_admission_whose_name_is_no_text_stops_no_other_request(stage: Stage) -> None:
+    stage.merged({os.fsdecode(b"admissions/\xff.md"): "x\n"})
+    _, push = stage.merged(request())
+    (decision,) = submit(stage, push)
+    assert decision.error is None
+    assert decision.record is not None
+
+
+def test_a_name_that_is_no_text_stops_neither_its_own_nor_another_request(stage: Stage) -> None:
+    """A file's name may be any bytes; one of them must not end the workflow run."""
+    before = stage.tip
+    bad = stage.open(request("det"))
+    stage.git("checkout", "--quiet", f"pr-{bad.number}")
+    (stage.path / "jobs" / "det" / os.fsdecode(b"\xff.py")).write_text("x = 1\n")
+    bad.head = stage.commit("any bytes")
+    stage.git("checkout", "--quiet", "main")
+    stage.approve(bad)
+    stage.merge(bad)
+    _, push = stage.merged(request("seg"))
+    decisions = {one.workload: one for one in submit(stage, stage.push(before, push.after))}
+    assert decisions["seg"].record is not None
+    assert decisions["det"].record is None
+
+
+def test_a_rebase_of_several_commits_submits_nothing(stage: Stage) -> None:
+    """Its last commit is the merge commit, and what came before it would stand for the base."""
+    before = stage.tip
+    pull = stage.open({"src/traingate/tool.py": "x = 1\n"})
+    stage.git("checkout", "--quiet", f"pr-{pull.number}")
+    stage.write(request())
+    pull.head = stage.commit("and the request")
+    stage.git("checkout", "--quiet", "main")
+    stage.approve(pull)
+    stage.git("merge", "--quiet", "--ff-only", f"pr-{pull.number}")
+    stage.git("commit", "--quiet", "--amend", "--no-edit", "--date", "2026-01-01T00:00:00Z")
+    stage.fake.repository.merge(pull.number, stage.tip, stage.fake.clock.now())
+    # GitHub links the other rebased commits with the pull request too.
+    stage.fake.repository.commit_pulls[stage.git("rev-parse", "main^")] = [pull.number]
+    refused(stage, stage.push(before, stage.tip), "the one before it belongs to #7 as well")
+
+
+def test_a_run_comment_somebody_edited_is_not_believed(stage: Stage) -> None:
+    """Whoever may write here can edit our comments; the marker in one then proves nothing."""
+    _, push = stage.merged(request())
+    submit(stage, push)
+    (comment,) = stage.fake.repository.pulls[7].comments
+    comment.body = comment.body.replace('"state": "Submitted"', '"state": "Completed"')
+    comment.editor = "eve"
+    submit(stage, push)
+    assert len(stage.backend.jobs) == 1
+    assert len(stage.bodies(7)) == 2
+    assert "is `Submitted`" in stage.bodies(7)[1]
+
+
+def test_what_is_sent_comes_from_the_merge_and_not_from_a_comment(stage: Stage) -> None:
+    """Any workflow of the repository writes as our own identity, markers included."""
+    _, push = stage.merged(request())
+    submit(stage, push)
+    (comment,) = stage.fake.repository.pulls[7].comments
+    for true, false in (
+        ('"state": "Submitted"', '"state": "Lost"'),
+        ('"origin": "p7"', '"origin": "p999"'),
+        (f'"commit": "{push.after}"', f'"commit": "{push.before}"'),
+        ('"pull_request": 7', '"pull_request": 5'),
+        ('"approver": "olga"', '"approver": "eve"'),
+    ):
+        assert true in comment.body
+        comment.body = comment.body.replace(true, false)
+    stage.backend.jobs.clear()
+    (decision,) = submit(stage, push)
+    (job,) = stage.backend.jobs.values()
+    assert (job.provenance.commit, job.provenance.pull_request) == (push.after, 7)
+    assert job.provenance.origin == "p7"
+    assert decision.record is not None
+    assert (decision.record.commit, decision.record.approver) == (push.after, "olga")
+
+
+def test_a_forged_open_run_hands_no_other_commit_on(stage: Stage) -> None:
+    _, push = stage.merged(request())
+    submit(stage, push)
+    (comment,) = stage.fake.repository.pulls[7].comments
+    comment.body = comment.body.replace(push.after, push.before)
+    (decision,) = submit(stage, push)
+    assert decision.record is not None
+    assert decision.record.commit == push.after
+
+
+def test_a_copy_of_the_branch_that_the_same_merge_closes_stops_nothing(stage: Stage) -> None:
+    """GitHub gives the merge commit to every pull request whose head it brings."""
+    copy, pull = stage.open({"README.md": "y\n"}, author="eve"), stage.open(request())
+    copy.head = pull.head
+    stage.approve(pull)
+    before = stage.tip
+    stage.git("merge", "--quiet", "--no-ff", "--no-edit", f"pr-{pull.number}")
+    for one in (copy, pull):
+        stage.fake.repository.merge(one.number, stage.tip, stage.fake.clock.now())
+    (decision,) = submit(stage, stage.push(before, stage.tip))
+    assert decision.record is not None
+    assert decision.record.pull_request == pull.number
+    assert stage.bodies(copy.number) == []

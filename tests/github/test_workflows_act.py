@@ -140,7 +140,7 @@ def _merged(ci: Runner, files: dict[str, Any]) -> tuple[Pull, Any]:
 def test_the_local_loop_trains_in_a_job_without_rights(ci: Runner) -> None:
     pull, push = _merged(ci, _local_request())
     outcome = ci.push(push.before, push.after)
-    ran(outcome, ("submit", "Admit"), ("train", "Train"), ("train", "Report"))
+    ran(outcome, ("submit", "Admit"), ("train", "Train"), ("tell", "Report"))
     assert outcome.returncode == 0
     run, card = ci.stage.bodies(pull.number)
     assert "is `Completed`" in run
@@ -162,7 +162,7 @@ def test_a_training_that_fails_is_told_with_its_advice(ci: Runner) -> None:
     outcome = ci.push(push.before, push.after)
     assert outcome.returncode == 1
     assert outcome.steps()[("train", "Train")] == "failure"
-    ran(outcome, ("train", "Report"))
+    ran(outcome, ("tell", "Report"))
     assert "rank 3 failed first: ValueError: no such column" in ci.stage.bodies(pull.number)[1]
     assert "Look at the data" in ci.stage.bodies(pull.number)[1]
     assert pull.labels == ["traingate:failed"]
@@ -187,6 +187,15 @@ def test_a_dispatch_runs_the_tip_again(ci: Runner) -> None:
     ran(outcome, ("submit", "Admit"), ("train", "Train"))
     assert "-r4711" in ci.stage.bodies(pull.number)[0]
     assert "Approved by | otto" in ci.stage.bodies(pull.number)[0]
+
+
+def test_a_re_run_of_an_owners_dispatch_counts_as_by_whoever_pressed_it(ci: Runner) -> None:
+    """Its payload still names the owner, and it would run the branch as it is by now."""
+    _merged(ci, _local_request())
+    outcome = ci.dispatch("tiny", "otto", GITHUB_TRIGGERING_ACTOR="eve")
+    assert outcome.steps()[("submit", "Admit")] == "failure"
+    assert any("eve could not have approved" in error["arg"] for error in outcome.commands("error"))
+    assert ("train", "Train") not in outcome.steps()
 
 
 def test_the_scheduled_report_finds_nothing_open_in_one_request(ci: Runner) -> None:

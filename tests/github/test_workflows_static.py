@@ -55,7 +55,8 @@ def test_rights() -> None:
             "id-token": "write",
             "pull-requests": "write",
         },
-        "submit.yml train": {"contents": "read", "pull-requests": "write"},
+        "submit.yml train": {"contents": "read"},
+        "submit.yml tell": {"contents": "read", "pull-requests": "write"},
         "report.yml report": {
             "contents": "read",
             "id-token": "write",
@@ -116,6 +117,26 @@ def test_only_the_steps_that_speak_to_github_get_the_token() -> None:
             given = step.get("env", {})
             speaks = re.match(r"traingate (gate|admit|report)\b", step.get("run", ""))
             assert ("GITHUB_TOKEN" in given) == bool(speaks), step
+
+
+def test_nothing_at_the_top_of_the_repository_stands_in_for_pip() -> None:
+    """`python -m pip` looks in the working directory first, and there lies the repository."""
+    for name in ("submit.yml", "report.yml"):
+        for described in workflow(name)["jobs"].values():
+            for step in described["steps"]:
+                rights = set(described["permissions"].values()) - {"read"}
+                if "-m pip" in step.get("run", "") and rights:
+                    assert step["env"] == {"PYTHONSAFEPATH": "1"}
+
+
+def test_no_job_that_runs_a_requests_code_has_a_token_that_writes() -> None:
+    """Such code can outlive its step, and change the tool that a later step calls."""
+    for name in OURS:
+        for described in workflow(name)["jobs"].values():
+            runs = " ".join(step.get("run", "") for step in described["steps"])
+            if re.search(r"traingate (train|rehearse)\b", runs):
+                assert described["permissions"] == {"contents": "read"}
+                assert "token" not in str(described["steps"]).lower()
 
 
 @pytest.mark.parametrize("name", OURS)

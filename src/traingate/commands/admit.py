@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -11,7 +11,7 @@ from traingate.commands import loop
 from traingate.documents import git
 from traingate.errors import UsageProblem
 from traingate.github.events import DispatchEvent, PushEvent
-from traingate.github.text import code, plain
+from traingate.github.text import code, plain, visible
 from traingate.loop.record import Record
 from traingate.loop.submit import Decision, submit_dispatch, submit_push
 from traingate.report.github import notice
@@ -36,14 +36,24 @@ def command() -> int:
         decisions: Sequence[Decision] = submit_push(world, event)
     else:
         run_id = loop.variable("GITHUB_RUN_ID")
-        decisions = [submit_dispatch(world, event, run_id)]
-    loop.told(_lines(decisions))
+        decisions = [submit_dispatch(world, _by_whom(event), run_id)]
+    loop.told(map(visible, _lines(decisions)))
     loop.summary(_summary(decisions))
     loop.output("runs", json.dumps([_run(one.record) for one in decisions if _trains(one)]))
     for decision in decisions:
         if decision.error is not None:
             raise decision.error
     return 1 if any(decision.reasons for decision in decisions) else 0
+
+
+def _by_whom(event: DispatchEvent) -> DispatchEvent:
+    """The dispatch as by the person whose press started this attempt.
+
+    A re-run keeps the payload of the first one and takes the branch as it is now, so whoever
+    re-runs an owner's dispatch would start another request in the owner's name.
+    """
+    person = loop.variable("GITHUB_TRIGGERING_ACTOR")
+    return event if person.lower() == event.person.lower() else replace(event, person=person)
 
 
 def _trains(decision: Decision) -> bool:

@@ -11,6 +11,7 @@ from traingate.documents import git
 from traingate.documents.reading import platform_of
 from traingate.errors import UsageProblem
 from traingate.github.comments import read_thread
+from traingate.github.text import visible
 from traingate.loop.record import records
 from traingate.loop.report import label, report, settle
 from traingate.loop.world import World
@@ -29,7 +30,7 @@ def command(*, trained: bool) -> None:
         _trained(world, backend)
         return
     failures = report(world, backend)
-    loop.told(notice(str(failure)) for failure in failures)
+    loop.told(visible(notice(str(failure))) for failure in failures)
     if failures:
         raise failures[0]
 

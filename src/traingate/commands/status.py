@@ -10,6 +10,7 @@ from traingate.backends.base import Observation
 from traingate.commands import world
 from traingate.documents.reading import platform_of, workloads
 from traingate.report import words
+from traingate.report.text import printable
 
 
 @click.command("status")
@@ -31,7 +32,7 @@ def lines(seen: Observation) -> Iterator[str]:
     """One line a run, and its reason on a second."""
     yield f"{seen.run_name}  {seen.state:<10} {_when(seen)}".rstrip()
     if seen.reason:
-        yield f"    {seen.reason}"
+        yield f"    {printable(seen.reason)}"
 
 
 def _when(seen: Observation) -> str:

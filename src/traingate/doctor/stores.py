@@ -38,8 +38,12 @@ def results(location: str) -> Iterator[Diagnosis]:
 
 
 def without_password(location: str) -> str:
-    """A location that may be shown."""
-    return re.sub(r"//[^/@]*@", "//", location)
+    """A location that may be shown: without user and password, and without its query.
+
+    Up to the last `@`, because a password that was not encoded may hold `/` and `@` itself.
+    """
+    shown = re.sub(r"//.*@", "//", location, flags=re.DOTALL)
+    return re.sub(r"\?.*", "?…", shown, flags=re.DOTALL)
 
 
 def _server(location: str) -> Diagnosis:
@@ -47,7 +51,7 @@ def _server(location: str) -> Diagnosis:
     try:
         answer = httpx.get(f"{location.rstrip('/')}/version", timeout=_TIMEOUT_SECONDS)
         answer.raise_for_status()
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         told = f"{shown} does not answer ({type(error).__name__})."
         return AREA.wrong("tracking", told, "Start it, or mend `local.tracking_uri`.")
     version = answer.text.strip()
@@ -75,7 +79,7 @@ def _database(location: str) -> Diagnosis:
         )
         with engine.connect() as connection:
             connection.execute(sqlalchemy.text("SELECT 1"))
-    except sqlalchemy.exc.SQLAlchemyError as error:
+    except (sqlalchemy.exc.SQLAlchemyError, ValueError) as error:
         told = f"{shown} takes no connection ({type(error).__name__})."
         return AREA.wrong("results", told, "Start it, or mend `local.results_url`.")
     return AREA.well("results", shown)

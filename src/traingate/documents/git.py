@@ -157,7 +157,9 @@ def _run(repository: Path, *arguments: str, stdin: str = "") -> subprocess.Compl
             ["git", "-C", str(repository), *arguments],
             input=stdin,
             capture_output=True,
-            text=True,
+            # A name may be any bytes, and one that is no text must not hide all the others.
+            encoding="utf-8",
+            errors="surrogateescape",
             check=False,
         )
     except FileNotFoundError as error:

@@ -14,9 +14,11 @@ from traingate.github.pulls import BranchRules, Person, Pull, Review
 #: Whether a person belongs to `@org/team`; None when nobody can tell.
 IsMember = Callable[[str, str], bool | None]
 
-#: What decides about requests, and so may not change in the same pull request as one.
-DECIDING = (".github/", "src/", "schemas/", "requirements/")
-DECIDING_FILES = frozenset({"platform.yml", "CODEOWNERS", "docs/CODEOWNERS", "pyproject.toml"})
+#: What decides about requests, and so may not change in the same pull request as one: how they are
+#: judged, and how the tool that judges them is installed. At the top lie platform.yml, the build's
+#: files, .gitattributes and whatever Python or pip would pick up there, so only pages are let off.
+DECIDING = (".github/", "src/", "schemas/", "scripts/")
+DECIDING_FILES = frozenset({"docs/CODEOWNERS"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +44,7 @@ class Merge:
         owners: CODEOWNERS of the commit before the merge, None without one.
         owner_errors: what GitHub finds wrong in that file.
         same_files: whether admission and job folder are equal at the approved head and here.
+        is_whole: whether the commit before is the base, not one of the pull request's own.
         rules: the rules of the default branch.
         pull: the pull request.
     """
@@ -53,6 +56,7 @@ class Merge:
     owners: CodeOwners | None
     owner_errors: tuple[str, ...]
     same_files: bool
+    is_whole: bool
     rules: BranchRules
     pull: Pull
 
@@ -95,6 +99,12 @@ def _origin(merge: Merge) -> Iterator[Reason]:
             problem=f"Commit {merge.commit[:12]} is not the merge commit of #{pull.number}.",
             todo="Merge by squash, from the pull request's page; a rebase or an indirect merge "
             "brings commits nobody reviewed as they are.",
+        )
+    if not merge.is_whole:
+        yield Reason(
+            problem=f"Commit {merge.commit[:12]} is the last of several: the one before it "
+            f"belongs to #{pull.number} as well.",
+            todo="Merge by squash: after a rebase nobody can say what the review was held against.",
         )
     if pull.base_branch != merge.default_branch:
         yield Reason(
@@ -153,7 +163,8 @@ def _content(merge: Merge) -> Iterator[Reason]:
 
 def is_deciding(path: str) -> bool:
     """Whether a path belongs to what decides about requests."""
-    return path in DECIDING_FILES or path.startswith(DECIDING)
+    is_at_the_top = "/" not in path and not path.endswith(".md")
+    return is_at_the_top or path in DECIDING_FILES or path.startswith(DECIDING)
 
 
 def _approval(merge: Merge, is_member: IsMember) -> Verdict:

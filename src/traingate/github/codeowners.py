@@ -18,7 +18,8 @@ PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 #: A larger file is not loaded at all.
 LARGEST_BYTES = 3 * 1024 * 1024
 _OWNER = re.compile(
-    r"@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:/[\w.-]+)?|[^@\s]+@[^@\s]+\.[^@\s]+"
+    # A managed user's login ends with an underscore and the enterprise's short name.
+    r"@[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?(?:/[\w.-]+)?|[^@\s]+@[^@\s]+\.[^@\s]+"
 )
 
 
@@ -44,7 +45,7 @@ class CodeOwners:
         """The owners of `path`: `@user`, `@org/team` or an address; the last match wins."""
         if len(self.text.encode()) >= LARGEST_BYTES:
             return ()
-        good = [line for line in map(_without_comment, self.text.splitlines()) if not _bad(line)]
+        good = [line for line in map(_without_comment, _lines(self.text)) if not _bad(line)]
         return tuple(owner for _, owner in codeowners.CodeOwners("\n".join(good)).of(path))
 
     def skipped(self) -> tuple[SkippedLine, ...]:
@@ -54,9 +55,14 @@ class CodeOwners:
     def _skipped(self) -> Iterator[SkippedLine]:
         if len(self.text.encode()) >= LARGEST_BYTES:
             yield SkippedLine(line=1, problem="GitHub does not load a file of 3 MB or more.")
-        for number, line in enumerate(self.text.splitlines(), 1):
+        for number, line in enumerate(_lines(self.text), 1):
             if problem := _bad(_without_comment(line)):
                 yield SkippedLine(line=number, problem=problem)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as GitHub counts them; what else ends a line for Python may hide in a comment."""
+    return text.split("\n")
 
 
 def _without_comment(line: str) -> str:
@@ -64,6 +70,8 @@ def _without_comment(line: str) -> str:
 
 
 def _bad(line: str) -> str | None:
+    if found := re.search(r"[^\S \t]|[\x00-\x08\x7f]", line):
+        return f"U+{ord(found[0]):04X} is no plain blank, so nobody can say what the line means."
     pattern, *owners = re.split(r"(?<!\\)\s+", line)
     if pattern.startswith("!"):
         return "GitHub knows no `!` here, so the line takes nothing back."

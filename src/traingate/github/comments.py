@@ -16,7 +16,7 @@ query Thread($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       comments(first: 100, after: $after) {
-        nodes { fullDatabaseId body viewerDidAuthor url }
+        nodes { fullDatabaseId body viewerDidAuthor url author { login } editor { login } }
         pageInfo { hasNextPage endCursor }
       }
     }
@@ -66,8 +66,13 @@ def read_thread(github: GitHub, number: int) -> Thread:
 
 
 def comment_of(node: dict[str, object]) -> Comment | None:
-    """A GraphQL `IssueComment` as a comment of ours, or None when it is not."""
-    marker = marker_of(str(node["body"])) if node["viewerDidAuthor"] else None
+    """A GraphQL `IssueComment` as a comment of ours, or None when it is not.
+
+    Whoever may write to the repository can edit our comments, and with them what they remember.
+    One that somebody else edited last is nobody's word any more.
+    """
+    is_ours = node["viewerDidAuthor"] and node["editor"] in (None, node["author"])
+    marker = marker_of(str(node["body"])) if is_ours else None
     if marker is None:
         return None
     return Comment(

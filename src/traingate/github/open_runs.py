@@ -23,7 +23,7 @@ query Open($owner: String!, $name: String!, $labels: [String!], $after: String, 
         mergedAt
         mergeCommit { oid }
         comments(first: 100) {
-          nodes { fullDatabaseId body viewerDidAuthor url }
+          nodes { fullDatabaseId body viewerDidAuthor url author { login } editor { login } }
           pageInfo { hasNextPage }
         }
       }
@@ -37,7 +37,7 @@ query Open($owner: String!, $name: String!, $labels: [String!], $after: String, 
         mergedAt
         mergeCommit { oid }
         comments(first: 100) {
-          nodes { fullDatabaseId body viewerDidAuthor url }
+          nodes { fullDatabaseId body viewerDidAuthor url author { login } editor { login } }
           pageInfo { hasNextPage }
         }
       }

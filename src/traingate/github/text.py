@@ -10,10 +10,11 @@ import re
 _BREAK = "\u200b"
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 # Everything that moves, hides or reorders what a reader sees: C0 and C1 controls, zero-width
-# and bidirectional marks, line separators, the byte order mark, tag characters.
+# and bidirectional marks, line separators, the byte order mark, tag characters, and what stands
+# for bytes that are no text.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _MARKDOWN = re.compile(r"[\\`*_\[\]!|~$]|^[#+=-]|(?<=^\d)[.)]")
 _LINKS = (

@@ -4,6 +4,8 @@ Each may be repeated. Cut off anywhere, the next try finds in the run comment ho
 got, and the backend refuses to make a second job under one name.
 """
 
+from dataclasses import replace
+
 from traingate import pipeline
 from traingate.backends.base import Provenance
 from traingate.errors import Refusal
@@ -29,7 +31,7 @@ def announce(world: World, admitted: Admitted) -> Record | tuple[Reason, ...]:
     """
     request = admitted.request
     thread = read_thread(world.github, admitted.pull_request)
-    known = next((one for one in records(thread) if one.run == admitted.run), None)
+    known = _known(world, thread, admitted)
     if known is not None and not known.may_be_sent:
         return known
     taken = budget.used(budget.threads(world, request, thread), request)
@@ -46,6 +48,20 @@ def announce(world: World, admitted: Admitted) -> Record | tuple[Reason, ...]:
     if record.backend == "local":
         return record
     return _send(world, thread, record, admitted)
+
+
+def _known(world: World, thread: Thread, admitted: Admitted) -> Record | None:
+    """The run as the thread remembers it, with all that was just verified put in its place.
+
+    Any workflow of the repository can write as our identity, so a comment tells how far a run
+    got and never what it is.
+    """
+    found = next((one for one in records(thread) if one.run == admitted.run), None)
+    if found is None:
+        return None
+    told = ("state", "reason", "started_at", "finished_at", "url", "written_at")
+    made = first_record(world, admitted, attempt=found.attempt)
+    return replace(made, **{name: getattr(found, name) for name in told})
 
 
 def refuse(world: World, number: int, workload: str, reasons: tuple[Reason, ...]) -> None:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from traingate.backends.base import Observation
 from traingate.github.text import scrub
 from traingate.outcome import Outcome, UnusableOutcome, read_outcome
+from traingate.report.card import ADVICE
 
+#: A reason stands in a comment and in its marker, which must fit GitHub's limit together.
+_LONGEST_REASON = 2_000
 #: `train_aml`'s exit codes.
 _KINDS = {1: "code", 65: "data", 69: "platform", 75: "preempted"}
 
@@ -40,8 +43,11 @@ def ending_of(observation: Observation, run_name: str, model: str) -> Ending:
     unusable = problem if observation.outcome else None
     reason = _failure(outcome) or observation.reason or unusable or "the backend gave no reason"
     said = observation.properties.get("kind")
-    kind = said or _kind(outcome, observation.reason or "")
-    return Ending(state=observation.state, reason=reason, outcome=outcome, kind=kind)
+    # A job may write properties of its own, so only the kinds that have advice count.
+    kind = said if said in ADVICE else _kind(outcome, observation.reason or "")
+    return Ending(
+        state=observation.state, reason=reason[:_LONGEST_REASON], outcome=outcome, kind=kind
+    )
 
 
 def _outcome(text: str | None, run_name: str, model: str) -> tuple[Outcome | None, str | None]:

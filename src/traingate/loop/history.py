@@ -76,7 +76,7 @@ class History:
         """A file of a commit."""
         if not self.object_id(f"{commit}:{path}"):
             return None
-        return self._git("show", f"{commit}:{path}").encode()
+        return self._git("show", f"{commit}:{path}").encode(errors="surrogateescape")
 
     @contextmanager
     def checked_out(self, commit: str, workload: str) -> Iterator[Path]:
@@ -106,10 +106,16 @@ class History:
         return done.stdout
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run git; a path in `arguments` is that path, whatever characters it has.
+
+        Without `--literal-pathspecs` a file called `?.py` would stand for its neighbours, and
+        the last merge of one of them would be taken for its own. A name may be any bytes.
+        """
         return subprocess.run(
-            ["git", "-C", str(self.repository), *arguments],
+            ["git", "--literal-pathspecs", "-C", str(self.repository), *arguments],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="surrogateescape",
             check=False,
         )
 

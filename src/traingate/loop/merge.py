@@ -35,11 +35,23 @@ class Runnable:
 def pull_numbers(world: World, commit: str) -> tuple[int | None, int | None]:
     """The pull request whose merge commit this is, and one that merely contains it."""
     merged = list(pulls_of(world.github, commit))
-    own = [pull for pull in merged if _is_merge_of(pull, commit, world.branch)]
-    return (
-        own[0]["number"] if own else None,
-        merged[0]["number"] if merged else None,
-    )
+    own = [pull["number"] for pull in merged if _is_merge_of(pull, commit, world.branch)]
+    if len(own) > 1:
+        # One merge closes every pull request whose commits it brings, also a stranger's copy of
+        # the branch. What it brings is the same, so the one that was approved speaks for it.
+        own.sort(key=lambda number: read_pull(world.github, number).decision != "APPROVED")
+    return own[0] if own else None, merged[0]["number"] if merged else None
+
+
+def _is_whole(world: World, commit: str, number: int) -> bool:
+    """Whether a merge commit brings all of its pull request, so that its parent is the base.
+
+    After a rebase of several commits the last one is GitHub's merge commit: the pull request's
+    own earlier commits lie below it, with whatever CODEOWNERS and policy they brought along.
+    """
+    parent = world.history.object_id(f"{commit}^1")
+    below = pulls_of(world.github, parent) if parent else ()
+    return all(pull["number"] != number for pull in below)
 
 
 def verify_merge(
@@ -60,6 +72,7 @@ def verify_merge(
         owners=owners,
         owner_errors=tuple(f"line {one['line']}: {one['kind']}" for one in errors["errors"]),
         same_files=approved == merged,
+        is_whole=_is_whole(world, commit, number),
         rules=read_branch_rules(world.github, world.branch),
         pull=pull,
     )

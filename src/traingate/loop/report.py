@@ -40,8 +40,8 @@ def report(world: World, backend: Backend) -> tuple[TraingateError, ...]:
 def follow(world: World, backend: Backend, merge: Followed, *, is_private: bool) -> None:
     """Observe the open runs of one pull request and set its label when none is left."""
     thread = merge.thread
-    if not records(thread) and merge.merge_commit is not None:
-        thread = rebuild(world, backend, thread, merge.merge_commit)
+    if not records(thread) and (commit := _on_branch(world, merge)) is not None:
+        thread = rebuild(world, backend, thread, commit)
     for record in records(thread):
         if record.is_open:
             observation = _observed(world, backend, record)
@@ -100,7 +100,8 @@ def _observed(world: World, backend: Backend, record: Record) -> Observation | N
 
 def _unlabelled(world: World, merge: Followed) -> None:
     """A merge nothing was said about, or whose label somebody took away."""
-    if merge.merge_commit is None or merge.merged_at is None:
+    commit = _on_branch(world, merge)
+    if commit is None or merge.merged_at is None:
         return
     if any(record.is_open for record in records(merge.thread)):
         put_label(world.github, merge.number, RUNNING)
@@ -108,15 +109,17 @@ def _unlabelled(world: World, merge: Followed) -> None:
     if records(merge.thread):
         label(world, merge.thread)
         return
-    changed = world.history.changed(merge.merge_commit)
-    names = [
-        name
-        for name in workloads_in(changed)
-        if world.history.request_files(name, merge.merge_commit)
-    ]
+    changed = world.history.changed(commit)
+    names = [name for name in workloads_in(changed) if world.history.request_files(name, commit)]
     if names and world.now() - merge.merged_at >= MISSED_AFTER:
         put(world.github, merge.thread, missed_marker(), missed_body(names))
         put_label(world.github, merge.number, REFUSED)
+
+
+def _on_branch(world: World, merge: Followed) -> str | None:
+    """The merge commit, if the default branch has it: a merge elsewhere admits nothing."""
+    commit = merge.merge_commit
+    return commit if commit is not None and world.history.has(commit, world.tip) else None
 
 
 def _failures(steps: list[Callable[[], None]]) -> Iterator[TraingateError]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from traingate.doctor.diagnosis import Diagnosis, State
+from traingate.report.text import printable
 
 _MARKS = {State.WELL: "ok  ", State.WRONG: "MEND", State.SKIPPED: "skip"}
 #: The version of the JSON shape.
@@ -14,9 +15,10 @@ VERSION = 1
 def lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
     """One line a diagnosis, its mend indented below, and a count at the end."""
     for one in diagnoses:
-        yield f"{_MARKS[one.state]}  {one.area}: {one.subject}: {one.told}"
+        # A server's or a service's own words stand in these.
+        yield f"{_MARKS[one.state]}  {one.area}: {one.subject}: {printable(one.told)}"
         if one.mend:
-            yield f"      {one.mend}"
+            yield f"      {printable(one.mend)}"
     yield summary(diagnoses)
 
 

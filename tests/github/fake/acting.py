@@ -57,6 +57,7 @@ class Runner:
     url: str
     python: str = sys.executable
     today: str = "2026-11-30"
+    actor: str = "olga"
     variables: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,6 +121,7 @@ class Runner:
     def dispatch(self, workload: str, person: str, **options: str) -> Outcome:
         payload = {"ref": "refs/heads/main", "inputs": {"workload": workload}}
         payload |= {"sender": {"login": person, "type": "User"}}
+        options = {"GITHUB_TRIGGERING_ACTOR": person} | options
         return self.run("workflow_dispatch", "submit.yml", payload, **options)
 
     def report(self, **options: str) -> Outcome:
@@ -135,6 +137,7 @@ class Runner:
             "GITHUB_SERVER_URL": "https://github.example",
             "GITHUB_REPOSITORY": "acme/train",
             "GITHUB_RUN_ID": "4711",
+            "GITHUB_TRIGGERING_ACTOR": self.actor,
             "ACTIONS_ID_TOKEN_REQUEST_URL": f"{self.url}/oidc?x=1",
             "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "rt",
             "TRAINGATE_TODAY": self.today,

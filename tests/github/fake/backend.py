@@ -18,6 +18,7 @@ class Job:
     outcome: str | None = None
     started_at: float | None = None
     finished_at: float | None = None
+    properties: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -50,7 +51,7 @@ class MemoryBackend:
             started_at=job.started_at,
             finished_at=job.finished_at,
             url=f"https://ml.example/{run_name}",
-            properties={},
+            properties=job.properties,
         )
 
     def cancel(self, run_name: str) -> None:

@@ -148,8 +148,16 @@ def _comment(comment: Comment) -> dict[str, Any]:
         "fullDatabaseId": str(comment.id),
         "body": comment.body,
         "viewerDidAuthor": comment.author == BOT,
+        "author": _actor(_account(comment.author)),
+        "editor": _actor(_account(comment.editor)) if comment.editor else None,
         "url": f"https://github.example/comment/{comment.id}",
     }
+
+
+def _account(login: str) -> Account:
+    """GraphQL names a bot without the ending it has elsewhere."""
+    is_bot = login.endswith("[bot]")
+    return Account(login.removesuffix("[bot]"), "Bot" if is_bot else "User")
 
 
 def _review(review: Review) -> dict[str, Any]:

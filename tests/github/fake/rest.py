@@ -59,7 +59,7 @@ def edit_comment(request: Request) -> Answer:
     found = request.repository.find_comment(int(request.parameters["comment_id"]))
     if found is None:
         return refused(404)
-    found[1].body = request.body["body"]
+    found[1].body, found[1].editor = request.body["body"], BOT
     return 200, comment_json(found[1])
 
 

@@ -31,6 +31,7 @@ class Comment:
     author: str
     body: str
     created_at: float
+    editor: str | None = None
 
 
 @dataclass

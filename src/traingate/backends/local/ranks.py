@@ -19,7 +19,22 @@ from traingate.topology import Topology
 #: What another launcher may have left in our own environment; none of it describes this run.
 _FOREIGN = ("RANK", "LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK",
             "MASTER_ADDR", "MASTER_PORT", "TF_CONFIG")  # fmt: skip
-_FOREIGN_PREFIXES = ("TRAINGATE_", "OMPI_", "PRTE_", "PMI_", "PMIX_", "TORCHELASTIC_", "AZ_BATCH")
+#: What would let a request's code act as the person or the workflow that started it; the job has
+#: none of it on Azure ML. The files are how a step of a workflow steers those after it.
+_CREDENTIALS = ("GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT",
+                "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "AZURE_CLIENT_SECRET",
+                "AZURE_CLIENT_CERTIFICATE_PATH", "AZURE_CLIENT_CERTIFICATE_PASSWORD",
+                "AZURE_FEDERATED_TOKEN_FILE", "AZURE_USERNAME", "AZURE_PASSWORD")  # fmt: skip
+_FOREIGN_PREFIXES = (
+    "ACTIONS_",
+    "TRAINGATE_",
+    "OMPI_",
+    "PRTE_",
+    "PMI_",
+    "PMIX_",
+    "TORCHELASTIC_",
+    "AZ_BATCH",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,11 +70,11 @@ def ranks(topology: Topology, distribution: Distribution | None) -> tuple[Rank, 
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """Our own environment without what would contradict the variables of this run."""
+    """Our own environment without what contradicts this run or lends it somebody's rights."""
     return {
         name: value
         for name, value in environment.items()
-        if name not in _FOREIGN and not name.startswith(_FOREIGN_PREFIXES)
+        if name not in {*_FOREIGN, *_CREDENTIALS} and not name.startswith(_FOREIGN_PREFIXES)
     }
 
 
