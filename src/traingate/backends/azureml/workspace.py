@@ -19,7 +19,8 @@ ARTIFACT_STORE = "workspaceartifactstore"
 
 # It tells of every "experimental class" on the way, on stderr, as a warning. A job file that
 # names queue_settings is no reason to worry anyone.
-logging.getLogger("azure.ai.ml._utils._experimental").setLevel(logging.ERROR)
+for _teller in ("azure.ai.ml._utils._experimental", "azure.ai.ml._schema.core.fields"):
+    logging.getLogger(_teller).setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
