@@ -23,6 +23,9 @@ OWNED = (
     "schemas/job.schema.json",
     "src/traingate/cli.py",
     "infra/main.tf",
+    "pyproject.toml",
+    "constraints.txt",
+    "scripts/install_torch.py",
     ".github/workflows/submit.yml",
     ".github/CODEOWNERS",
 )
