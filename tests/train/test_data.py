@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from launching import DATA
+from sklearn.datasets import load_digits
 
 from train_aml import data
 from train_aml.problems import DataProblem
@@ -22,8 +23,7 @@ def save(folder: Path, **arrays: NDArray[np.uint8]) -> Path:
 
 
 def test_the_digits_in_the_repository_are_scikit_learns():
-    datasets = pytest.importorskip("sklearn.datasets", reason="development tool, see `dev`")
-    original = datasets.load_digits()
+    original = load_digits()
     ours = data.load(DATA)
     assert torch.equal(ours.images[:, 0] * 16, torch.from_numpy(original.images).float())
     assert torch.equal(ours.labels, torch.from_numpy(original.target).long())

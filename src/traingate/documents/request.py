@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import PurePosixPath
 
 from traingate.documents.admission import Admission
 from traingate.documents.job import Job
@@ -99,10 +98,6 @@ class Request:
     admission: Admission | None
     context: Context
     sources: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def job_folder(self) -> PurePosixPath:
-        return PurePosixPath(self.folder)
 
     @property
     def folder(self) -> str:

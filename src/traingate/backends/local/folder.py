@@ -114,10 +114,6 @@ class RunFolder:
         return lock
 
 
-def run_folder(repository: Path, run_name: str) -> RunFolder:
-    return RunFolder(repository / RUNS / run_name)
-
-
 def make(folder: RunFolder, facts: dict[str, Any]) -> TextIO | None:
     """Make the folder, whole or not at all; None when the run is there already.
 
