@@ -59,7 +59,12 @@ class Pump:
         self._thread.start()
 
     def put(self, metrics: Mapping[str, float], step: int) -> None:
-        """Take `metrics` (name to value) of `step`."""
+        """Take `metrics` (name to value) of `step`.
+
+        A resumed run goes over steps again whose points an earlier start left in the file.
+        """
+        if earlier := self._spool.earlier:
+            metrics = {n: v for n, v in metrics.items() if step not in earlier.get(n, ())}
         now = int(time.time() * 1000)
         self._taken += len(metrics)
         self._waiting.extend((name, float(value), step, now) for name, value in metrics.items())
@@ -68,7 +73,9 @@ class Pump:
 
     def flush(self) -> bool:
         """Bring everything to the server or to the disk soon; whether the server has it all."""
-        if self._pause_seconds == 0 and self._is_open():
+        # A disk may not outlive a preemption, so stores that are being opened are waited for too.
+        is_opening = not self._stores.done() and bool(self._waiting)
+        if self._pause_seconds == 0 and (is_opening or self._is_open()):
             self._drained.clear()
             self._wake.set()
             self._drained.wait(FLUSH_SECONDS)
@@ -108,7 +115,7 @@ class Pump:
         """Send the file's points, then those that came since; what does not go joins the file."""
         while self._spool:
             oldest = self._spool.peek(BATCH_POINTS)
-            left = self._deliver(oldest, kept=True)
+            left = self._deliver(oldest)
             if len(left) == len(oldest) > 0:
                 self._spill()
                 return
@@ -121,14 +128,14 @@ class Pump:
                 self._spill()
             self._in_flight = ()
 
-    def _deliver(self, batch: Sequence[Point], *, kept: bool = False) -> Sequence[Point]:
+    def _deliver(self, batch: Sequence[Point]) -> Sequence[Point]:
         """The points of `batch` that the server has neither taken nor refused for good."""
         if time.monotonic() < self._retry_at:
             return batch
         try:
-            self._stores.result().log(batch, kept=kept)
+            self._stores.result().log(batch)
         except StoreRefusal as refusal:
-            return self._halve(batch, refusal, kept=kept)
+            return self._halve(batch, refusal)
         except StoreProblem as problem:
             self._problem = str(problem)
             self._pause_seconds = min(
@@ -139,9 +146,7 @@ class Pump:
         self._pause_seconds = 0.0
         return ()
 
-    def _halve(
-        self, batch: Sequence[Point], refusal: StoreRefusal, *, kept: bool
-    ) -> Sequence[Point]:
+    def _halve(self, batch: Sequence[Point], refusal: StoreRefusal) -> Sequence[Point]:
         """Find the points that the server refuses, so that the others of their batch arrive."""
         if len(batch) == 1 or self._refused >= MAX_REFUSALS:
             self._refused += len(batch)
@@ -149,7 +154,7 @@ class Pump:
             return ()
         middle = len(batch) // 2
         first, rest = batch[:middle], batch[middle:]
-        return [*self._deliver(first, kept=kept), *self._deliver(rest, kept=kept)]
+        return [*self._deliver(first), *self._deliver(rest)]
 
     def _take(self, limit: int) -> list[Point]:
         # Both threads take, and only the lock keeps one from taking what the other has counted.

@@ -33,7 +33,7 @@ CLOSE_SECONDS = 10.0
 
 
 class RankZero:
-    """Opens the run's stores in the background; `ready` says whether they are."""
+    """Asks the run's stores in the background whether it may start, and opens them once it does."""
 
     def __init__(self, contract: Contract, ranks: Ranks, azureml_run_id: str) -> None:
         self.history = History()
@@ -42,9 +42,11 @@ class RankZero:
         self._started_at = datetime.now(UTC)
         self._data_digest = ""
         self._params: dict[str, object] = {}
-        self._stores = ThreadPoolExecutor(1, thread_name_prefix="stores").submit(
-            _open, contract, ranks.world_size, azureml_run_id
-        )
+        #: Set once the first step is done: until then MLflow's import would be in its way.
+        self._under_way = threading.Event()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="stores")
+        self._asked = thread.submit(_ask, contract, ranks.world_size, azureml_run_id)
+        self._stores = thread.submit(self._open)
         self._pump = Pump(self._stores)
 
     def describe(self, data_digest: str, params: Mapping[str, object]) -> None:
@@ -52,19 +54,23 @@ class RankZero:
         self._params = dict(params)
 
     def ready(self) -> None:
-        """Wait until the stores are open and know what is trained.
+        """Wait until the stores have said that the run may start.
 
         Raises:
             StoreProblem: a store is away, or the model belongs to another workload.
         """
-        self._stores.result().describe(self._data_digest, self._params)
+        if not self._asked.result().checked:
+            self._under_way.set()
+            self._stores.result()
 
     def check(self) -> None:
         """Raise what `ready` would, if it is known by now: a script need not have waited."""
-        if self._stores.done():
-            self._stores.result()
+        for future in (self._asked, self._stores):
+            if future.done():
+                future.result()
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
+        self._under_way.set()
         self.history.add(metrics, step)
         self._pump.put(metrics, step)
 
@@ -74,9 +80,12 @@ class RankZero:
 
     def succeed(self, module: nn.Module, example: Tensor, metrics: dict[str, float]) -> None:
         """Register, write the row, end the run, and last of all write the outcome."""
+        self._under_way.set()
         self.history.lap("to_end_of_training")
         warnings = self._pump.close()
         stores = self._stores.result()
+        if self._described != (self._data_digest, self._params):
+            stores.describe(self._data_digest, self._params)
         model = stores.finish(module, example, metrics, self._data_digest, self._started_at)
         self.history.metrics.update(metrics)
         replace(self._outcome("succeeded"), model=model, warnings=warnings).write()
@@ -100,12 +109,21 @@ class RankZero:
             with contextlib.suppress(StoreProblem):
                 self._stores.result().tracking.finish(status)
 
+        self._under_way.set()
         until = time.monotonic() + CLOSE_SECONDS
         warnings = self._pump.close(CLOSE_SECONDS / 2)
         thread = threading.Thread(target=end, daemon=True)
         thread.start()
         thread.join(max(0.0, until - time.monotonic()))
         return warnings
+
+    def _open(self) -> Stores:
+        asked = self._asked.result()
+        self._under_way.wait()
+        stores = asked.open()
+        self._described = (self._data_digest, self._params)
+        stores.describe(*self._described)
+        return stores
 
     def _outcome(self, status: Status) -> Outcome:
         self.history.lap("total")
@@ -124,8 +142,8 @@ class RankZero:
         )
 
 
-def _open(contract: Contract, world_size: int, azureml_run_id: str) -> Stores:
-    # SQLAlchemy and MLflow are imported here, in the background.
+def _ask(contract: Contract, world_size: int, azureml_run_id: str) -> Stores:
+    # SQLAlchemy is imported here, in the background.
     from train_aml.stores import Stores  # noqa: PLC0415
 
     return Stores(contract, world_size=world_size, azureml_run_id=azureml_run_id)

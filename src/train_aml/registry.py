@@ -7,7 +7,7 @@ from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Any
 
 from train_aml.outcome import Model
-from train_aml.problems import ModelOwnedElsewhere
+from train_aml.ownership import OWNER_TAG, refuse_foreign
 from train_aml.tracking import Tracking, refusals
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from train_aml.environment import Contract
 
-OWNER_TAG = "traingate.workload"
 ARTIFACT_NAME = "model"
 #: What loading the model needs. Said here because MLflow's own inference takes seven seconds.
 REQUIREMENTS = ("torch", "mlflow", "numpy")
@@ -39,16 +38,8 @@ class Registry:
         """
         with refusals(f"model registry, model {self._contract.model!r}"):
             model = self._find_model()
-        if model is None or self._contract.model_existing:
-            return
-        owner = model.tags.get(OWNER_TAG)
-        if owner != self._contract.workload:
-            made_by = f"workload {owner!r}" if owner else "something other than traingate"
-            raise ModelOwnedElsewhere(
-                f"the registered model {self._contract.model!r} was made by {made_by}, not by "
-                f"{self._contract.workload!r}. Choose another model name, or say "
-                "`model: {name: ..., existing: true}` in the admission and have it reviewed."
-            )
+        if model is not None:
+            refuse_foreign(self._contract, model.tags)
 
     def register(self, module: nn.Module, example: Tensor, tags: Mapping[str, str]) -> Model:
         """Upload the plain module and register it, unless this run has a version already.

@@ -32,7 +32,11 @@ class Spool:
         self._lock = threading.Lock()
         self._offset = 0
         self._peeked = (0, 0)
-        self._waiting = _lines(path)
+        #: The steps of each metric that an earlier start left here.
+        self.earlier: dict[str, set[int]] = {}
+        self._waiting = 0
+        if path.exists():
+            self._find()
 
     def __len__(self) -> int:
         return self._waiting
@@ -55,7 +59,7 @@ class Spool:
                 self.lost += len(lines)
 
     def peek(self, count: int) -> list[Point]:
-        """The oldest points, at most `count`; a line cut off by a kill is left out."""
+        """The oldest points, at most `count`; a line that is none is left out."""
         with self._lock:
             if not self._waiting:
                 return []
@@ -75,6 +79,20 @@ class Spool:
                 self.path.unlink(missing_ok=True)
                 self._offset = 0
 
+    def _find(self) -> None:
+        with self.path.open("rb+") as file:
+            whole = 0
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                whole += len(line)
+                self._waiting += 1
+                if (point := _point(line)) is not None:
+                    name, _, step, _ = point
+                    self.earlier.setdefault(name, set()).add(step)
+            # A line that a kill cut off would take the next one along.
+            file.truncate(whole)
+
     def compact(self) -> None:
         """Leave only what waits still in the file."""
         with self._lock:
@@ -85,13 +103,6 @@ class Spool:
                     shutil.copyfileobj(old, new)
                 rest.replace(self.path)
                 self._offset = 0
-
-
-def _lines(path: Path) -> int:
-    if not path.exists():
-        return 0
-    with path.open("rb") as file:
-        return sum(1 for _ in file)
 
 
 def _point(line: bytes) -> Point | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from train_aml import locations
+from train_aml import locations, preflight
 from train_aml.provenance import training_backend, version_tags
 from train_aml.registry import Registry
 from train_aml.results import Result, Results
@@ -22,38 +22,51 @@ if TYPE_CHECKING:
 
 
 class Stores:
-    """The three stores of one run. Construction reaches each of them, so that it fails early.
+    """The three stores of one run. Construction asks each whether the run may start.
+
+    It does so without MLflow; `open` imports it and makes or finds the run. `checked` is False
+    where an answer was not understood, so that only `open` can tell.
 
     Raises:
         StoreProblem: one is away or refuses.
         ModelOwnedElsewhere: the model belongs to another workload.
     """
 
+    tracking: Tracking
+    registry: Registry
+
     def __init__(self, contract: Contract, *, world_size: int, azureml_run_id: str) -> None:
         self._contract = contract
         self._world_size = world_size
-        tags = self._tags("")
-        if azureml_run_id:
-            tags["azureml.run_id"] = azureml_run_id
+        self._azureml_run_id = azureml_run_id
         self.results = Results(locations.resolve(contract.results_url))
         self.results.prepare()
-        self.tracking = Tracking(contract, locations.resolve(contract.tracking_uri), tags=tags)
-        self._logged_steps = self.tracking.logged_steps()
-        self.registry = Registry(contract, self.tracking)
-        self.registry.check_owner()
+        self._tracking_uri = locations.resolve(contract.tracking_uri)
+        self.checked = preflight.check(contract, self._tracking_uri)
 
-    def log(self, points: Sequence[Point], *, kept: bool = False) -> None:
-        """Write the points that the run does not have yet: a resumed run goes over steps again.
+    def open(self) -> Self:
+        """Find or make the run, in a thread: importing MLflow takes more than a second.
 
-        Points that were `kept` on the disk may lie before others that arrived; all are written.
+        Raises:
+            StoreProblem: the tracking server is away or refuses.
+            ModelOwnedElsewhere: the model belongs to another workload.
         """
-        from mlflow.entities import Metric  # noqa: PLC0415 - off the critical path
+        tags = self._tags("")
+        if self._azureml_run_id:
+            tags["azureml.run_id"] = self._azureml_run_id
+        self.tracking = Tracking(self._contract, self._tracking_uri, tags=tags)
+        self._logged_steps = self.tracking.logged_steps()
+        self.registry = Registry(self._contract, self.tracking)
+        self.registry.check_owner()
+        return self
 
+    def log(self, points: Sequence[Point]) -> None:
+        """Write the points that the run does not have yet: a resumed run goes over steps again."""
         self.tracking.log_points(
             [
-                Metric(name, value, milliseconds, step)
+                (name, value, step, milliseconds)
                 for name, value, step, milliseconds in points
-                if kept or step > self._logged_steps.get(name, -1)
+                if step not in self._logged_steps.get(name, ())
             ]
         )
 

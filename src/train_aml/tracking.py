@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from train_aml.locations import Server
+from train_aml.ownership import refuse_deleted
 from train_aml.problems import StoreProblem, StoreRefusal
+from train_aml.rest import REFUSALS, Rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
     from mlflow.entities import Experiment
 
     from train_aml.environment import Contract
+    from train_aml.spool import Point
 
 #: The name under which MLflow finds the credentials that `Tracking` was given.
 AUTH_PROVIDER = "traingate"
-#: What MLflow says of a request that is wrong in itself.
-REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST", "MALFORMED_REQUEST")
 RUN_TAG = "traingate.run"
 MAX_PARAM_CHARACTERS = 6_000
 #: What MLflow takes in one log_batch call.
@@ -41,10 +41,9 @@ class Tracking:
     def __init__(self, contract: Contract, uri: str, *, tags: Mapping[str, str]) -> None:
         server = Server.at(uri)
         self.client: MlflowClient = _connect(server)
+        self._rest = Rest(server) if uri.startswith(("http://", "https://")) else None
         self._contract = contract
         self._uri = server.address
-        with refusals(f"tracking server {server.address}"):
-            _check_version(server.address)
         with refusals(f"tracking server, experiment {contract.workload!r}"):
             self.experiment_id = self._experiment()
             self.run_id = self._find() or self._create(tags)
@@ -52,24 +51,35 @@ class Tracking:
 
     def log(self, metrics: Mapping[str, float], *, step: int) -> None:
         """Write `metrics` (name to value) at `step`."""
+        now = int(time.time() * 1000)
+        self.log_points([(name, value, step, now) for name, value in metrics.items()])
+
+    def log_points(self, points: Sequence[Point]) -> None:
+        """Write metric points; a point sent twice is stored once."""
+        for start in range(0, len(points), MAX_METRICS_A_CALL):
+            batch = points[start : start + MAX_METRICS_A_CALL]
+            if self._rest is None:
+                self._log_batch(batch)
+            else:
+                self._rest.log_points(self.run_id, batch)
+
+    def _log_batch(self, points: Sequence[Point]) -> None:
         from mlflow.entities import Metric  # noqa: PLC0415 - as above
 
-        now = int(time.time() * 1000)
-        self.log_points([Metric(name, value, now, step) for name, value in metrics.items()])
-
-    def log_points(self, points: Sequence[Any]) -> None:
-        """Write MLflow metric points; a point sent twice is stored once."""
         with refusals("tracking server, metrics"):
-            for start in range(0, len(points), MAX_METRICS_A_CALL):
-                self.client.log_batch(
-                    self.run_id, metrics=points[start : start + MAX_METRICS_A_CALL]
-                )
+            self.client.log_batch(
+                self.run_id,
+                metrics=[
+                    Metric(name, value, milliseconds, step)
+                    for name, value, step, milliseconds in points
+                ],
+            )
 
-    def logged_steps(self) -> dict[str, int]:
-        """The last step of each metric that the run has already, from an earlier start."""
+    def logged_steps(self) -> dict[str, set[int]]:
+        """The steps of each metric that the run has already, from an earlier start."""
         with refusals("tracking server, metric history"):
             return {
-                name: max(point.step for point in self.client.get_metric_history(self.run_id, name))
+                name: {point.step for point in self.client.get_metric_history(self.run_id, name)}
                 for name in self.client.get_run(self.run_id).data.metrics
             }
 
@@ -106,12 +116,7 @@ class Tracking:
         experiment = self.client.get_experiment_by_name(name)
         if experiment is None:
             experiment = self._create_experiment(name)
-        if experiment.lifecycle_stage == "deleted":
-            raise StoreProblem(
-                f"the experiment {name!r} was deleted on the tracking server. Restore it with "
-                f"`mlflow experiments restore --experiment-id {experiment.experiment_id}`, or "
-                "remove it for good with `mlflow gc`."
-            )
+        refuse_deleted(name, experiment.experiment_id, experiment.lifecycle_stage)
         return str(experiment.experiment_id)
 
     def _create_experiment(self, name: str) -> Experiment:
@@ -181,35 +186,6 @@ def _connect(server: Server) -> MlflowClient:
         providers.register(Credentials)  # type: ignore[no-untyped-call]
         os.environ["MLFLOW_TRACKING_AUTH"] = AUTH_PROVIDER
     return mlflow.MlflowClient(server.address, server.address)
-
-
-def _check_version(address: str) -> None:
-    """Refuse a server whose interface is not this client's, before a training finds out.
-
-    Raises:
-        StoreProblem: its major version is another, so models would be logged in another way.
-    """
-    if not address.startswith(("http://", "https://")):
-        return
-    import mlflow  # noqa: PLC0415 - as above
-    from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415 - as above
-    from mlflow.utils.rest_utils import http_request  # noqa: PLC0415 - as above
-
-    creds = get_default_host_creds(address)  # type: ignore[no-untyped-call]
-    answer = http_request(creds, "/version", "GET")  # type: ignore[no-untyped-call]
-    if answer.status_code in (401, 403):
-        raise StoreProblem(
-            f"tracking server {address}: {answer.status_code} {answer.reason}. Check the user and "
-            "the password in TRAINGATE_TRACKING_URI (https://USER:PASSWORD@HOST, with special "
-            "characters percent-encoded)."
-        )
-    found = re.match(r"(\d+)\.\d+", answer.text)
-    # A proxy may pass on the interface alone; then the calls that follow must tell.
-    if answer.ok and found and found[1] != mlflow.__version__.partition(".")[0]:
-        raise StoreProblem(
-            f"tracking server {address} runs MLflow {answer.text.strip()}, and this image has "
-            f"MLflow {mlflow.__version__}. Use an image with the server's major version."
-        )
 
 
 def artifact_location(uri: str, experiment: str) -> str | None:

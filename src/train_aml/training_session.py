@@ -126,6 +126,8 @@ class Session:
     def ready(self) -> None:
         """Wait for rank zero's stores: nobody trains for a model that could not be registered.
 
+        They are asked without importing MLflow, which happens once the first step is done.
+
         Raises:
             StoreProblem: on rank zero; a store is away, or the model belongs to another workload.
         """

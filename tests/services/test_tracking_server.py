@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 from racing import open_run, race, register_upload
-from servers import PASSWORD, QUOTED, USER
+from servers import PASSWORD, QUOTED
 from torch import nn
 
 from train_aml.environment import Contract
@@ -22,8 +20,6 @@ from train_aml.stores import Stores
 from train_aml.tracking import Tracking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from servers import Server
 
 _numbers = itertools.count()
@@ -65,7 +61,7 @@ def contract(server: Server, tmp_path) -> Contract:
 
 
 def open_stores(contract: Contract) -> Stores:
-    return Stores(contract, world_size=2, azureml_run_id="")
+    return Stores(contract, world_size=2, azureml_run_id="").open()
 
 
 def finish(stores: Stores) -> Any:
@@ -162,54 +158,3 @@ def test_a_deleted_version_is_made_again(contract: Contract):
         == "2"
     )
     stores.results.close()
-
-
-def test_a_wrong_password_is_told_apart(contract: Contract, server: Server):
-    wrong = f"http://{USER}:wrong-pass%40word@127.0.0.1:{server.port}"
-    said = refused(replace(contract, tracking_uri=wrong))
-    assert said.startswith(f"tracking server {server.address}: 401")
-    assert "percent-encoded" in said
-    assert "wrong-pass" not in said
-
-
-def test_no_password_at_all_is_told_apart(contract: Contract, server: Server):
-    assert "401" in refused(replace(contract, tracking_uri=server.address))
-
-
-class _Version(BaseHTTPRequestHandler):
-    version = ""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(self.version.encode())
-
-    def log_message(self, *_arguments: object) -> None:
-        """Say nothing: pytest reads standard error."""
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), _Version)
-    threading.Thread(target=listening.serve_forever, args=(0.05,), daemon=True).start()
-    yield f"http://127.0.0.1:{listening.server_port}"
-    listening.shutdown()
-    listening.server_close()
-
-
-@pytest.mark.parametrize("version", ["2.22.4", "4.0.0"])
-@pytest.mark.parametrize("server", ["sqlite"], indirect=True)
-def test_a_server_of_another_major_version_is_refused(
-    contract: Contract, fake: str, monkeypatch: pytest.MonkeyPatch, version: str
-):
-    monkeypatch.setattr(_Version, "version", version)
-    said = refused(replace(contract, tracking_uri=fake))
-    assert f"runs MLflow {version}" in said
-    assert "Use an image with the server's major version" in said
-
-
-@pytest.mark.parametrize("server", ["sqlite"], indirect=True)
-def test_a_server_that_is_away_is_named(contract: Contract):
-    said = refused(replace(contract, tracking_uri=f"http://{USER}:{QUOTED}@127.0.0.1:9"))
-    assert "tracking server http://127.0.0.1:9" in said
-    assert "reachable from the job" in said

@@ -37,7 +37,7 @@ class Server:
         self.hold.set()
         self.entered = threading.Event()
 
-    def log(self, points: list[Point], **_options: object) -> None:
+    def log(self, points: list[Point]) -> None:
         self.calls += 1
         answer = self.answer(self.calls)
         self.entered.set()
@@ -176,6 +176,21 @@ def test_a_later_start_sends_what_an_earlier_one_left(server: Server, path: Path
     assert pump.close() == ()
     assert steps(server.taken) == list(range(5))
     assert not path.exists()
+
+
+def test_steps_that_a_resumed_run_does_again_are_not_sent_twice(server: Server, path: Path):
+    Spool(path).add([("loss", 0.5, step, 1_000) for step in range(5)])
+    pump = Pump(server.stores, path)
+    put(pump, range(3, 8))
+    assert pump.close() == ()
+    assert steps(server.taken) == list(range(8))
+
+
+def test_a_line_cut_off_by_a_kill_does_not_spoil_the_next(path: Path):
+    path.write_text('["loss", 0.')
+    spool = Spool(path)
+    spool.add([("loss", 0.5, 1, 1_000)])
+    assert steps(spool.peek(9)) == [1]
 
 
 def test_one_bad_point_does_not_take_its_batch_along(server: Server, path: Path):

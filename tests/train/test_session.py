@@ -69,6 +69,28 @@ def test_each_node_downloads_on_its_first_rank(tmp_path: Path, started: list[Lau
     assert order == {"0": "0", "1": "1", "2": "0", "3": "1"}
 
 
+FIRST_STEP_WITHOUT_MLFLOW = """
+import sys, torch, train_aml
+
+with train_aml.session() as session:
+    session.describe(data_digest="0" * 64, learning_rate=0.1)
+    session.ready()
+    assert "mlflow" not in sys.modules
+    session.log({"train_loss": 0.5}, step=0)
+    session.register(torch.nn.Linear(4, 2), torch.zeros(2, 4), {"test_accuracy": 0.5})
+"""
+
+
+def test_mlflow_is_not_imported_before_the_first_step(tmp_path: Path, started: list[Launch]):
+    (tmp_path / "train.py").write_text(FIRST_STEP_WITHOUT_MLFLOW)
+    run = Launch(folder=tmp_path, run="light-l1", arguments=("train.py",), processes=1)
+    started.append(run)
+    assert run.run_to_end() == [0], run.logs()
+    assert logged_steps(run) == [0]
+    assert tracked(run).data.params["learning_rate"] == "0.1"
+    assert tracked(run).data.tags["dataset.digest"] == "0" * 64
+
+
 ONE_EPOCH = (*DIGITS, "--epochs", "1")
 
 
