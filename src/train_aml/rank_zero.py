@@ -42,6 +42,7 @@ class RankZero:
         self._started_at = datetime.now(UTC)
         self._data_digest = ""
         self._params: dict[str, object] = {}
+        self._described: tuple[str, dict[str, object]] = ("", {})
         #: Set once the first step is done: until then MLflow's import would be in its way.
         self._under_way = threading.Event()
         thread = ThreadPoolExecutor(1, thread_name_prefix="stores")
