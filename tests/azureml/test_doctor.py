@@ -157,10 +157,18 @@ def test_a_probe_that_does_not_end_is_a_line_and_holds_nobody() -> None:
     probes = {"a": lambda: iter([told] if never.wait() else []), "b": lambda: iter([told])}
     try:
         late, well = side_by_side(azure.AREA, probes, limit_seconds=0.2)
+        assert all(it.daemon for it in threading.enumerate() if it.name.startswith("look "))
     finally:
         never.set()
     assert (late.subject, late.state) == ("a", State.WRONG)
     assert well == told
+
+
+def test_no_host_is_waited_for_long_or_sends_a_request_elsewhere() -> None:
+    with web.client() as client:
+        assert not client.follow_redirects
+        limits = client.timeout.as_dict().values()
+        assert all(limit is not None and limit <= 10 for limit in limits)
 
 
 def test_a_mistake_of_ours_in_a_probe_is_not_swallowed() -> None:

@@ -152,7 +152,10 @@ def test_where_one_may_not_look_it_is_skipped_with_the_command(forbidden) -> Non
     (found,) = look(world)
     assert found.state is State.SKIPPED
     assert "HTTP 403" in found.told
-    assert (found.mend or "").startswith("az identity list --query ")
+    assert found.mend == (
+        "az identity federated-credential list --resource-group rg1 --identity-name "
+        f'"$(az identity list --query "[?clientId==\'{SUBMITTER}\'].name" --output tsv)"'
+    )
 
 
 def test_without_a_sign_in_it_is_skipped() -> None:

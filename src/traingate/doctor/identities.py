@@ -64,8 +64,10 @@ def federation(arm: Arm, azure: Azure, role: str, subjects: Subjects | str) -> I
     if client_id is None:
         yield AREA.wrong(line, f"platform.yml has no `{role}_client_id`.", _OUTPUT)
         return
-    query = f"[?clientId=='{client_id}']"
-    by_hand = shlex.join(("az", "identity", "list", "--query", query, "--output", "table"))
+    name = f"$(az identity list --query \"[?clientId=='{client_id}'].name\" --output tsv)"
+    group = shlex.quote(azure.resource_group)
+    show = f"az identity federated-credential list --resource-group {group}"
+    by_hand = f'{show} --identity-name "{name}"'
     if isinstance(subjects, str):
         yield AREA.skipped(line, subjects, by_hand)
         return
@@ -132,11 +134,11 @@ def _who(one: Credential, subjects: Subjects, environment: str) -> str:
 def _context(context: str, environment: str) -> str:
     kind, _, value = context.partition(":")
     if kind == "pull_request":
-        return "every pull request, before any review,"
+        return "every pull request before any review"
     if kind == "environment" and value != environment:
         return f"the environment {value}"
     if kind == "ref":
-        return f"every workflow on {value}, without an environment,"
+        return f"every workflow on {value} without an environment"
     return "other workflows"
 
 

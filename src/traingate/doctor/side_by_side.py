@@ -37,5 +37,5 @@ def _started(area: Area, subject: str, probe: Probe) -> Future[tuple[Diagnosis, 
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, name=f"look {subject}", daemon=True).start()
     return future
