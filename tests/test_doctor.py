@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from traingate.commands import doctor
 from traingate.doctor import evidence, stores
 from traingate.doctor import github as hub
 from traingate.doctor.diagnosis import State
@@ -123,14 +124,80 @@ def test_what_only_an_administrator_may_read_is_skipped():
     assert only(hub.token_permissions(Hub({}))).state is State.SKIPPED
 
 
-def test_both_forms_of_the_subject_are_told():
-    answers = {
-        "": {"id": 9, "name": "training", "owner": {"login": "contoso", "id": 5}},
-        "actions/oidc/customization/sub": {"use_default": True},
-    }
-    told = only(hub.subject(Hub(answers))).told
-    assert "repo:contoso/training:environment:azureml" in told
-    assert "repo:contoso@5/training@9:environment:azureml" in told
+REPOSITORY = {"id": 9, "name": "training", "owner": {"login": "contoso", "id": 5}}
+BY_NAME, BY_ID = "repo:contoso/training", "repo:contoso@5/training@9"
+
+
+@pytest.mark.parametrize(
+    ("custom", "signed", "other"),
+    [
+        ({"use_default": True}, BY_NAME, BY_ID),
+        ({"use_default": True, "sub_claim_prefix": BY_NAME}, BY_NAME, BY_ID),
+        # As it was seen: the flag says no, and the ids are signed (Azure/azure-dev#9382).
+        (
+            {"use_default": True, "use_immutable_subject": False, "sub_claim_prefix": BY_ID},
+            BY_ID,
+            BY_NAME,
+        ),
+    ],
+)
+def test_the_subject_that_github_signs_is_told_beside_the_other(custom, signed, other):
+    github = Hub({"": REPOSITORY, "actions/oidc/customization/sub": custom})
+    told = only(hub.subject(github)).told
+    assert told.startswith(f"GitHub signs {signed}:environment:azureml;")
+    assert f"{other}:environment:azureml" in told
+    assert hub.subjects(github) == hub.Subjects(signed=signed, other=other)
+
+
+def test_a_customised_subject_is_wrong_and_no_credential_is_compared_with_it():
+    custom = {"use_default": False, "include_claim_keys": ["repo", "ref"]}
+    github = Hub({"": REPOSITORY, "actions/oidc/customization/sub": custom})
+    found = only(hub.subject(github))
+    assert found.state is State.WRONG
+    assert "repo, ref" in found.told
+    assert hub.subjects(github) is None
+
+
+@pytest.fixture
+def github_api(repository, monkeypatch):
+    """GitHub on loopback, for a repository that has a remote; paths to bodies."""
+    answers = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = answers.get(self.path.removeprefix("/repos/contoso/training").lstrip("/"))
+            self.send_response(404 if found is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(found or {"message": "Not Found"}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("GITHUB_TOKEN", "planted")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "contoso/training")
+    yield answers
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_command_asks_github_which_subjects_to_look_for(repository, github_api):
+    sub = "actions/oidc/customization/sub"
+    assert "GitHub did not say" in doctor._subjects(repository.path, ())
+    github_api |= {"": REPOSITORY, sub: {"use_default": True}}
+    assert doctor._subjects(repository.path, ()) == hub.Subjects(signed=BY_NAME, other=BY_ID)
+    github_api[sub] = {"use_default": False}
+    assert "customised" in doctor._subjects(repository.path, ())
+
+
+def test_the_command_asks_github_no_second_time_where_it_did_not_answer(repository):
+    gone = hub.AREA.wrong("subject", "It does not answer.", "Look.")
+    assert "It does not answer." in doctor._subjects(repository.path, (gone,))
+    assert "no GitHub remote" in doctor._subjects(repository.path, ())
 
 
 @pytest.fixture
@@ -267,6 +334,6 @@ def test_a_location_that_is_no_address_is_a_line_without_its_password():
 
 
 def test_the_report_obeys_nothing_that_a_server_says():
-    found = [stores.AREA.wrong("tracking", "runs MLflow \x1b[2J\n9", "Mend\r it.")]
+    found = [stores.AREA.wrong("image \x1b]x", "runs MLflow \x1b[2J\n9", "Mend\r it.")]
     assert not set("\x1b\r") & set("\n".join(diagnoses.lines(found)))
     assert len(list(diagnoses.lines(found))) == 3

@@ -3,19 +3,18 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-import httpx
 
 from traingate.commands import world
 from traingate.doctor import azure as cloud
 from traingate.doctor import evidence as measured
 from traingate.doctor import github as hub
-from traingate.doctor import repository, stores
+from traingate.doctor import repository, stores, web
 from traingate.doctor.diagnosis import Diagnosis, State, examined
+from traingate.doctor.looking import AREA
 from traingate.documents import git
 from traingate.documents.reading import platform_of, workloads
 from traingate.documents.sources import evidence_file
@@ -39,7 +38,8 @@ def command(*, as_json: bool, only_github: bool, evidence: str | None, branch: s
     elif only_github:
         found = tuple(_github(top, branch))
     else:
-        found = (*_repository(top), *_stores(top), *_github(top, branch), *_azure(top))
+        github = tuple(_github(top, branch))
+        found = (*_repository(top), *_stores(top), *github, *_azure(top, github))
     if as_json:
         click.echo(diagnoses.as_json(found))
     else:
@@ -79,48 +79,49 @@ def _evidence(top: Path, workload: str) -> Iterator[Diagnosis]:
     )
 
 
-def _azure(top: Path) -> Iterator[Diagnosis]:
+def _azure(top: Path, github: Sequence[Diagnosis]) -> Iterator[Diagnosis]:
     try:
         platform = platform_of(top)
     except TraingateError:  # The repository's lines say so already.
         return
     azure = platform.azure
     if platform.backend != "azureml" or azure is None:
-        yield cloud.AREA.skipped("everything", f"The platform's backend is {platform.backend}.")
+        yield AREA.skipped("everything", f"The platform's backend is {platform.backend}.")
         return
     try:
         live = world.azureml_backend(platform, "reader")
     except TraingateError as error:
-        yield cloud.AREA.skipped("everything", str(error))
+        yield AREA.skipped("everything", str(error))
         return
-    yield from examined(cloud.AREA, "workspace", lambda: cloud.workspace(live, azure))
-    for target in platform.targets.values():
-        probe = partial(cloud.target, live, target)
-        yield from examined(cloud.AREA, f"target {target.name}", probe)
-    yield from cloud.federation(azure)
-    jobs = [request.job for request in world.read(workloads(top)).requests if request.job]
-    with httpx.Client() as client:
-        yield from cloud.registries((job.environment.image or "" for job in jobs), client)
-        values = [value for job in jobs for value in job.environment_variables.values()]
-        locations = [value for value in values if value.startswith("keyvault://")]
-        yield from cloud.vaults(locations, client)
+    requests = world.read(workloads(top)).requests
+    jobs = {request.workload: request.job for request in requests if request.job}
+    with web.client() as client:
+        yield from cloud.everything(live, platform, jobs, _subjects(top, github), client)
+
+
+def _subjects(top: Path, seen: Sequence[Diagnosis]) -> hub.Subjects | str:
+    """What GitHub signs for this repository, or why that is not known.
+
+    `seen` are GitHub's lines: what could not be asked a moment ago is not waited for again.
+    """
+    for one in seen:
+        if one.subject == "subject" and one.state is not State.WELL:
+            return f"The subjects are not known: {one.told}"
+    endpoint = _endpoint(top)
+    if isinstance(endpoint, str):
+        return f"GitHub was not asked: {endpoint}"
+    try:
+        with GitHub(endpoint) as github:
+            return hub.subjects(github) or "GitHub signs a customised subject."
+    except TraingateError as error:
+        return f"GitHub did not say which subjects it signs: {error.problem}"
 
 
 def _github(top: Path, branch: str) -> Iterator[Diagnosis]:
-    token, name = _token(), git.repository_name(top)
-    if name.startswith("local/"):
-        yield hub.AREA.skipped("everything", "The repository has no GitHub remote.")
+    endpoint = _endpoint(top)
+    if isinstance(endpoint, str):
+        yield hub.AREA.skipped("everything", endpoint)
         return
-    if token is None:
-        yield hub.AREA.skipped("everything", "No token: `gh auth login`, or set GITHUB_TOKEN.")
-        return
-    api = os.environ.get("GITHUB_API_URL", "https://api.github.com")
-    endpoint = Endpoint(
-        api_url=api,
-        graphql_url=os.environ.get("GITHUB_GRAPHQL_URL", f"{api}/graphql"),
-        token=token,
-        repository=name,
-    )
     with GitHub(endpoint) as github:
         probes = {
             "ruleset": lambda: hub.rules(github, branch),
@@ -132,6 +133,22 @@ def _github(top: Path, branch: str) -> Iterator[Diagnosis]:
         }
         for subject, probe in probes.items():
             yield from examined(hub.AREA, subject, probe)
+
+
+def _endpoint(top: Path) -> Endpoint | str:
+    """How to reach the repository on GitHub, or why nobody can."""
+    token, name = _token(), git.repository_name(top)
+    if name.startswith("local/"):
+        return "The repository has no GitHub remote."
+    if token is None:
+        return "No token: `gh auth login`, or set GITHUB_TOKEN."
+    api = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    return Endpoint(
+        api_url=api,
+        graphql_url=os.environ.get("GITHUB_GRAPHQL_URL", f"{api}/graphql"),
+        token=token,
+        repository=name,
+    )
 
 
 def _token() -> str | None:

@@ -1,15 +1,24 @@
-"""Azure as it is: the workspace, its clusters, the registries and vaults that jobs name."""
+"""Azure as it is: the workspace, its clusters, and the identities, images and secrets of jobs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Protocol
 
 import httpx
 
-from traingate.doctor.diagnosis import Area, Diagnosis
-from traingate.documents.platform import Azure, Target
-
-AREA = Area(name="azure")
-_TIMEOUT_SECONDS = 10.0
+from traingate.doctor import identities, images, secrets
+from traingate.doctor.arm import HOST, Arm
+from traingate.doctor.diagnosis import Diagnosis, Probe, examined
+from traingate.doctor.github import Subjects
+from traingate.doctor.grants import Grants
+from traingate.doctor.looking import AREA
+from traingate.doctor.registry import Registries
+from traingate.doctor.side_by_side import side_by_side
+from traingate.doctor.tokens import NotAsked, Tokens
+from traingate.doctor.vaults import Vaults
+from traingate.documents.job import Job
+from traingate.documents.platform import Azure, Platform, Target
+from traingate.errors import TraingateError
 
 
 class Live(Protocol):
@@ -18,6 +27,42 @@ class Live(Protocol):
     def location(self) -> str: ...
 
     def refuse_drift(self, target: Target) -> None: ...
+
+    def token(self, scope: str) -> str: ...
+
+
+def everything(
+    live: Live,
+    platform: Platform,
+    jobs: Mapping[str, Job],
+    subjects: Subjects | str,
+    client: httpx.Client,
+) -> Iterator[Diagnosis]:
+    """All lines about Azure.
+
+    Args:
+        live: the workspace, and the identity that asks.
+        platform: the policy; nothing is asked where it names no workspace.
+        jobs: the jobs whose images and secrets are looked up, by workload.
+        subjects: what GitHub signs, or why that is not known.
+        client: speaks to everything but the workspace.
+    """
+    azure = platform.azure
+    if azure is None:
+        return
+    tokens = Tokens(live.token)
+    arm = Arm(client, tokens)
+    yield from _workspace_and_targets(live, azure, platform, arm)
+    registries = Registries(client, tokens, azure.tenant_id)
+    grants = Grants(arm=arm, azure=azure)
+    vaults = Vaults(client=client, tokens=tokens, arm=arm, grants=grants, azure=azure)
+    probes: dict[str, Probe] = {
+        f"{role} identity": partial(identities.federation, arm, azure, role, subjects)
+        for role in identities.ENVIRONMENTS
+    }
+    probes |= images.probes(jobs, registries)
+    probes |= vaults.probes(secrets.reads(platform, jobs))
+    yield from side_by_side(AREA, probes)
 
 
 def workspace(live: Live, azure: Azure) -> Iterator[Diagnosis]:
@@ -36,53 +81,21 @@ def target(live: Live, wanted: Target) -> Iterator[Diagnosis]:
     yield AREA.well(f"target {wanted.name}", f"{wanted.size}, 0 to {wanted.max_nodes} nodes")
 
 
-def federation(azure: Azure) -> Iterator[Diagnosis]:
-    """The federated credentials: only an owner of the identities may list them."""
-    for name, client_id in (
-        ("submitter", azure.submitter_client_id),
-        ("reader", azure.reader_client_id),
-    ):
-        subject = f"{name} identity"
-        if client_id is None:
-            told = f"platform.yml has no `{name}_client_id`."
-            yield AREA.wrong(subject, told, "terraform -chdir=infra output -raw platform_yml")
-        else:
-            command = (
-                f"az identity federated-credential list --resource-group {azure.resource_group}"
-            )
-            told = f"{client_id}: compare its subjects with those of the `subject` line: {command}"
-            yield AREA.skipped(subject, told)
+def _workspace_and_targets(
+    live: Live, azure: Azure, platform: Platform, arm: Arm
+) -> Iterator[Diagnosis]:
+    """What the SDK looks up: one after the other, since it is not made for several threads.
 
-
-def registries(images: Iterable[str], client: httpx.Client) -> Iterator[Diagnosis]:
-    """Each registry that a job's image lies in answers; digests need a pull token to look up."""
-    hosts = sorted({image.partition("/")[0] for image in images if "/" in image})
-    for host in hosts:
-        subject = f"registry {host}"
-        answer = _status(client, f"https://{host}/v2/")
-        if answer in {200, 401}:
-            yield AREA.well(subject, "It answers.")
-        else:
-            told = f"https://{host}/v2/ does not answer as a registry ({answer})."
-            yield AREA.wrong(subject, told, "az acr check-health --name REGISTRY --yes")
-
-
-def vaults(locations: Iterable[str], client: httpx.Client) -> Iterator[Diagnosis]:
-    """Each vault that a job names exists; what is in it is for the job's identity to read."""
-    names = sorted({it.removeprefix("keyvault://").partition("/")[0] for it in locations})
-    for name in names:
-        answer = _status(client, f"https://{name}.vault.azure.net/secrets?api-version=7.4")
-        subject = f"vault {name}"
-        if isinstance(answer, int):
-            told = "It exists. Whether a job may read it shows in `az role assignment list`."
-            yield AREA.well(subject, told)
-        else:
-            told = f"https://{name}.vault.azure.net does not answer ({answer})."
-            yield AREA.wrong(subject, told, f"az keyvault show --name {name}")
-
-
-def _status(client: httpx.Client, url: str) -> int | str:
+    It retries for half a minute each time, so it is not begun where Azure cannot be asked.
+    """
+    probes: dict[str, Probe] = {"workspace": partial(workspace, live, azure)}
+    probes |= {f"target {it.name}": partial(target, live, it) for it in platform.targets.values()}
     try:
-        return client.get(url, timeout=_TIMEOUT_SECONDS).status_code
-    except httpx.HTTPError as error:
-        return type(error).__name__
+        arm.reach()
+    except TraingateError as error:
+        tell = AREA.skipped if isinstance(error, NotAsked) else AREA.wrong
+        yield tell(HOST, error.problem, error.todo)
+        yield from (AREA.skipped(subject, error.problem) for subject in probes)
+        return
+    for subject, probe in probes.items():
+        yield from examined(AREA, subject, probe)

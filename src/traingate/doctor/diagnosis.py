@@ -17,7 +17,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnosis:
-    """One line of the report. `mend` is the command or the change that mends what is wrong."""
+    """One line of the report.
+
+    `mend` is the command or the change that mends what is wrong, or that looks up what was skipped.
+    """
 
     area: str
     subject: str
@@ -41,8 +44,8 @@ class Area:
     def wrong(self, subject: str, told: str, mend: str) -> Diagnosis:
         return Diagnosis(area=self.name, subject=subject, state=State.WRONG, told=told, mend=mend)
 
-    def skipped(self, subject: str, told: str) -> Diagnosis:
-        return Diagnosis(area=self.name, subject=subject, state=State.SKIPPED, told=told)
+    def skipped(self, subject: str, told: str, mend: str | None = None) -> Diagnosis:
+        return Diagnosis(area=self.name, subject=subject, state=State.SKIPPED, told=told, mend=mend)
 
 
 def examined(area: Area, subject: str, probe: Probe) -> Iterator[Diagnosis]:

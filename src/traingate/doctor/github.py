@@ -1,6 +1,7 @@
 """The repository on GitHub: what guards the merge, and what the workflows stand on."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from traingate.doctor.diagnosis import Area, Diagnosis
@@ -92,21 +93,59 @@ def token_permissions(github: GitHub) -> Iterator[Diagnosis]:
         yield AREA.wrong(name, "Tokens start with write access.", mend)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subjects:
+    """The subjects of this repository's tokens, without the environment at their end.
+
+    `signed` is the form that GitHub signs. `other` is the form it signed before or will sign after
+    a rename, and as safe to trust: each names this repository and no other.
+    """
+
+    signed: str
+    other: str
+
+    @staticmethod
+    def of(form: str, environment: str) -> str:
+        return f"{form}:environment:{environment}"
+
+
+def subjects(github: GitHub) -> Subjects | None:
+    """Which subjects GitHub signs here; None where somebody customised them."""
+    custom = _template(github)
+    return _forms(github, custom) if custom.get("use_default", True) else None
+
+
 def subject(github: GitHub) -> Iterator[Diagnosis]:
     """Which subject GitHub signs, for the federated credential to name exactly."""
-    found = github.get("")
-    owner, name = found["owner"], found["name"]
-    custom = github.get("actions/oidc/customization/sub")
+    custom = _template(github)
     if not custom.get("use_default", True):
         keys = ", ".join(custom.get("include_claim_keys") or ())
         told = f"The subject is customised ({keys}), and the credentials name the default forms."
         path = f"repos/{github.endpoint.repository}/actions/oidc/customization/sub"
         yield AREA.wrong("subject", told, f"gh api -X PUT {path} -F use_default=true")
         return
-    by_id = f"repo:{owner['login']}@{owner['id']}/{name}@{found['id']}"
+    found = _forms(github, custom)
+    signed, other = (found.of(form, "azureml") for form in (found.signed, found.other))
+    yield AREA.well("subject", f"GitHub signs {signed}; {other} is the other form of the same.")
+
+
+def _template(github: GitHub) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = github.get("actions/oidc/customization/sub")
+    return found
+
+
+def _forms(github: GitHub, custom: Mapping[str, Any]) -> Subjects:
+    """Both default forms, and which of them is signed.
+
+    `sub_claim_prefix` is what GitHub says that it signs. `use_immutable_subject` is not: it was
+    seen false beside a prefix with ids (Azure/azure-dev#9382).
+    """
+    found = github.get("")
+    owner, name = found["owner"], found["name"]
     by_name = f"repo:{owner['login']}/{name}"
-    told = f"{by_name}:environment:azureml, or {by_id}:environment:azureml by ids."
-    yield AREA.well("subject", told)
+    by_id = f"repo:{owner['login']}@{owner['id']}/{name}@{found['id']}"
+    signed = custom.get("sub_claim_prefix") or by_name
+    return Subjects(signed=signed, other=by_id if signed == by_name else by_name)
 
 
 def _other_branches(

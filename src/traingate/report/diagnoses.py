@@ -15,8 +15,8 @@ VERSION = 1
 def lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
     """One line a diagnosis, its mend indented below, and a count at the end."""
     for one in diagnoses:
-        # A server's or a service's own words stand in these.
-        yield f"{_MARKS[one.state]}  {one.area}: {one.subject}: {printable(one.told)}"
+        # A server's, a service's or a job file's own words stand in these.
+        yield f"{_MARKS[one.state]}  {one.area}: {printable(one.subject)}: {printable(one.told)}"
         if one.mend:
             yield f"      {printable(one.mend)}"
     yield summary(diagnoses)

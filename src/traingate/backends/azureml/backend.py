@@ -105,6 +105,15 @@ class AzureMLBackend:
             workspace = self._client.workspaces.get(self._workspace.azure.workspace)
         return str(workspace.location)
 
+    def token(self, scope: str) -> str:
+        """A bearer token of this identity for `scope`, such as Key Vault's.
+
+        Raises:
+            TraingateError: nobody is signed in, or the sign-in was refused.
+        """
+        with quiet(), explained("sign in", role=READER):
+            return str(self._workspace.credential.get_token(scope).token)
+
     def refuse_drift(self, target: Target) -> None:
         """Compare the live cluster with what platform.yml says of it.
 
