@@ -4,6 +4,8 @@
 `python benchmarks/tracking.py [--steps N] [--repeats N]`
 
 The loop is a small network trained on the CPU, with two metrics a step. It runs without logging;
+again so, while another process sends the same points to the server on loopback, which shares this
+machine's cores with the training, unlike anybody's server ("fed");
 with this repository's pump against a tracking server on loopback, against one that takes 700 ms a
 call, and against one that is down; and with MLflow's synchronous calls, its asynchronous ones, and
 Lightning's MLFlowLogger where it is installed. Every way gets a process of its own, in turn,
@@ -34,6 +36,7 @@ from typing import Any
 
 SLOW_SECONDS = 0.7
 METRICS_A_STEP = 2
+BATCH_POINTS = 1_000
 #: A server takes its time to import MLflow, more so on a busy machine.
 START_SECONDS = 120.0
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,6 +119,7 @@ FEW_STEPS = {"log_metric": 300, "mlflow async": 600, "Lightning": 300}
 #: (way, server), in the order of the table.
 ROWS = [
     ("none", "none"),
+    ("none", "fed"),
     ("ours", "loopback"),
     ("ours", "700 ms a call"),
     ("ours", "down"),
@@ -160,6 +164,18 @@ def measure(way: str, uri: str, steps: int) -> dict[str, Any]:
         "logged": METRICS_A_STEP * (warm + steps),
         "said": said,
     }
+
+
+def feed(uri: str, points_a_second: float) -> None:
+    """Give the server the work that a training makes for it, until this process is ended."""
+    stores, step = Opened(uri), 0
+    while True:
+        began = time.monotonic()
+        for _ in range(round(points_a_second / BATCH_POINTS)):
+            steps = range(step, step + BATCH_POINTS)
+            stores.log([("fed", 0.5, each, 1_000 + each) for each in steps])
+            step += BATCH_POINTS
+        time.sleep(max(0.0, 1.0 - (time.monotonic() - began)))
 
 
 class Slow(BaseHTTPRequestHandler):
@@ -215,6 +231,7 @@ def serve(stack: ExitStack, folder: Path) -> dict[str, str]:
     stack.callback(slow.shutdown)
     return {
         "none": address,
+        "fed": address,
         "loopback": address,
         "700 ms a call": f"http://127.0.0.1:{slow.server_port}",
         "down": f"http://127.0.0.1:{free_port()}",
@@ -242,7 +259,9 @@ def free_port() -> int:
     return server.server_port
 
 
-def one(way: str, server: str, addresses: dict[str, str], steps: int) -> dict[str, Any]:
+def one(
+    way: str, server: str, addresses: dict[str, str], steps: int, feed_points_a_second: float
+) -> dict[str, Any]:
     """Measure in a process of its own, on a run of its own, and count what arrived."""
     from mlflow import MlflowClient
 
@@ -254,11 +273,17 @@ def one(way: str, server: str, addresses: dict[str, str], steps: int) -> dict[st
         "OMP_NUM_THREADS": "1",
     }
     arguments = ["--measure", way, "--uri", addresses[server], "--steps", str(steps)]
-    with tempfile.TemporaryDirectory() as folder:
+    environment = os.environ | variables
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        if server == "fed":
+            rate = ["--feed", str(feed_points_a_second), "--uri", addresses[server]]
+            feeder = subprocess.Popen([sys.executable, __file__, *rate], env=environment)
+            stack.callback(feeder.wait)
+            stack.callback(feeder.kill)
         done = subprocess.run(
             [sys.executable, __file__, *arguments],
             cwd=folder,
-            env=os.environ | variables,
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -296,13 +321,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=6_000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--measure", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--uri", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--feed", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.feed:
+        feed(options.uri, options.feed)
     if options.measure:
         print(json.dumps(measure(options.measure, options.uri, options.steps)))
         os._exit(0)  # A logger with a dead server would otherwise go on trying at exit.
-    rows = [row for row in ROWS if row[0] != "Lightning" or importlib.util.find_spec("lightning")]
+    has_lightning = importlib.util.find_spec("lightning") is not None
+    ways = {"none", *options.ways} - (set() if has_lightning else {"Lightning"})
+    rows = [row for row in ROWS if row[0] in ways]
     found: dict[tuple[str, str], list[dict[str, Any]]] = {row: [] for row in rows}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -310,11 +341,13 @@ def main() -> None:
         for _ in range(options.repeats):
             for row in rows:
                 steps = min(options.steps, FEW_STEPS.get(row[0], options.steps))
-                found[row].append(one(*row, addresses, steps))
+                bare = found["none", "none"]
+                rate = METRICS_A_STEP / bare[-1]["step_seconds"] if bare else 0.0
+                found[row].append(one(*row, addresses, steps, rate))
     print(f"{os.cpu_count()} cores, {options.steps:,} steps, {options.repeats} rounds, "
           f"{METRICS_A_STEP} metrics a step; load {os.getloadavg()[0]:.1f}")  # fmt: skip
     table(found)
-    if len(rows) < len(ROWS):
+    if not has_lightning:
         print("Lightning is not installed, so its logger was left out: pip install lightning")
 
 

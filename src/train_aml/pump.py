@@ -127,6 +127,9 @@ class Pump:
                 self._spool.add(left)
                 self._spill()
             self._in_flight = ()
+            if len(batch) < BATCH_POINTS:
+                # Going on would chase the training with requests of a few points each.
+                return
 
     def _deliver(self, batch: Sequence[Point]) -> Sequence[Point]:
         """The points of `batch` that the server has neither taken nor refused for good."""

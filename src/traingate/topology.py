@@ -1,6 +1,7 @@
 """Who runs where: nodes, processes, ranks, and what Azure ML tells each of them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from traingate.catalog import Size, size_named
@@ -94,19 +95,16 @@ def _processes_per_node(job: Job) -> int:
     return job.distribution.process_count_per_instance or 1
 
 
-def _rank(topology: Topology, node: int, local: int) -> Rank:
-    rank = node * topology.processes_per_node + local
-    told = {"pytorch": _pytorch, "mpi": _mpi, "tensorflow": _tensorflow}.get(
-        topology.distribution or ""
-    )
-    variables = told(topology, node, local) if told else {}
-    return Rank(rank=rank, node=node, local_rank=local, variables=tuple(variables.items()))
+def pytorch_variables(
+    topology: Topology, node: int, local: int, *, address: str, port: int
+) -> dict[str, str]:
+    """What Azure ML's PyTorch launcher tells a process; `address` is node 0's.
 
-
-def _pytorch(topology: Topology, node: int, local: int) -> dict[str, str]:
+    Source: azure-docs how-to-train-distributed-gpu.
+    """
     return {
-        "MASTER_ADDR": "<node 0>",
-        "MASTER_PORT": str(MASTER_PORT),
+        "MASTER_ADDR": address,
+        "MASTER_PORT": str(port),
         "WORLD_SIZE": str(topology.world_size),
         "NODE_RANK": str(node),
         "RANK": str(node * topology.processes_per_node + local),
@@ -114,21 +112,33 @@ def _pytorch(topology: Topology, node: int, local: int) -> dict[str, str]:
     }
 
 
-def _mpi(topology: Topology, node: int, local: int) -> dict[str, str]:
+def tensorflow_variables(workers: Sequence[str], index: int) -> dict[str, str]:
+    """What Azure ML tells the TensorFlow worker number `index` of `workers` (host:port)."""
+    task = {"type": "worker", "index": index}
+    told = {"cluster": {"worker": list(workers)}, "task": task, "environment": "cloud"}
+    return {"TF_CONFIG": json.dumps(told)}
+
+
+def _rank(topology: Topology, node: int, local: int) -> Rank:
+    rank = node * topology.processes_per_node + local
+    variables: dict[str, str] = {}
+    match topology.distribution:
+        case "pytorch":
+            variables = pytorch_variables(
+                topology, node, local, address="<node 0>", port=MASTER_PORT
+            )
+        case "mpi":
+            variables = _mpi(topology, rank, local)
+        case "tensorflow":
+            workers = [f"<node {index}>:2222" for index in range(topology.nodes)]
+            variables = tensorflow_variables(workers, node)
+    return Rank(rank=rank, node=node, local_rank=local, variables=tuple(variables.items()))
+
+
+def _mpi(topology: Topology, rank: int, local: int) -> dict[str, str]:
     return {
         "OMPI_COMM_WORLD_SIZE": str(topology.world_size),
-        "OMPI_COMM_WORLD_RANK": str(node * topology.processes_per_node + local),
+        "OMPI_COMM_WORLD_RANK": str(rank),
         "OMPI_COMM_WORLD_LOCAL_SIZE": str(topology.processes_per_node),
         "OMPI_COMM_WORLD_LOCAL_RANK": str(local),
-    }
-
-
-def _tensorflow(topology: Topology, node: int, local: int) -> dict[str, str]:
-    del local  # One worker a node.
-    workers = [f"<node {index}>:2222" for index in range(topology.nodes)]
-    task = {"type": "worker", "index": node}
-    return {
-        "TF_CONFIG": json.dumps(
-            {"cluster": {"worker": workers}, "task": task, "environment": "cloud"}
-        )
     }

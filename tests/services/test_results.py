@@ -62,6 +62,10 @@ def test_a_row_comes_back_as_it_was_written(results: Results):
     assert row["model_uri"] == "models:/probe/1"
 
 
+def test_a_run_without_a_row_has_none(results: Results):
+    assert results.rows(RESULT.run_name) == []
+
+
 def test_the_same_result_again_is_the_same_row(results: Results):
     results.record(RESULT)
     results.record(replace(RESULT, attempt=2, finished_at=datetime(2026, 12, 1, tzinfo=UTC)))

@@ -95,6 +95,25 @@ def test_every_point_arrives_in_order_and_in_batches(server: Server, path: Path)
     assert not path.exists()
 
 
+def test_it_does_not_chase_the_training_with_small_requests(
+    server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, "SEND_EVERY_SECONDS", 30.0)
+    pump = Pump(server.stores, path)
+
+    def take_while_the_training_goes_on(call: int) -> str:
+        if call == 1:
+            put(pump, range(10, 11))
+        return "take"
+
+    server.answer = take_while_the_training_goes_on
+    put(pump, range(10))
+    pump.flush()
+    assert (server.calls, len(server.taken)) == (1, 10)
+    assert pump.close() == ()
+    assert steps(server.taken) == list(range(11))
+
+
 def test_a_put_never_waits_for_a_server_that_does_not_answer(server: Server, path: Path):
     server.hold.clear()
     pump = Pump(server.stores, path)

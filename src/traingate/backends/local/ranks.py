@@ -1,12 +1,9 @@
-"""The processes of a run and the variables each gets, as Azure ML would set them.
+"""The processes of a run on this machine and the variables each gets, as Azure ML would set them.
 
-Source of the variables: azure-docs how-to-train-distributed-gpu, "what Azure ML sets": for
-PyTorch MASTER_ADDR, MASTER_PORT, WORLD_SIZE, NODE_RANK a node, RANK and LOCAL_RANK a process; for
-TensorFlow TF_CONFIG; MPI's come from mpirun.
+MPI's come from mpirun itself.
 """
 
 import contextlib
-import json
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -14,7 +11,7 @@ from dataclasses import dataclass
 
 from traingate.documents.job import Distribution
 from traingate.errors import Refusal
-from traingate.topology import Topology
+from traingate.topology import Topology, pytorch_variables, tensorflow_variables
 
 #: What another launcher may have left in our own environment; none of it describes this run.
 _FOREIGN = ("RANK", "LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK",
@@ -87,23 +84,14 @@ def threads_per_process(processes: int) -> int:
 def _pytorch(topology: Topology) -> tuple[Rank, ...]:
     (port,) = _free_ports(1)
     return tuple(
-        _pytorch_rank(topology, node_rank, local_rank, port)
-        for node_rank in range(topology.nodes)
-        for local_rank in range(topology.processes_per_node)
+        Rank(
+            rank=rank,
+            node_rank=node,
+            local_rank=local,
+            variables=pytorch_variables(topology, node, local, address="127.0.0.1", port=port),
+        )
+        for rank, (node, local) in enumerate(_places(topology))
     )
-
-
-def _pytorch_rank(topology: Topology, node_rank: int, local_rank: int, port: int) -> Rank:
-    rank = node_rank * topology.processes_per_node + local_rank
-    variables = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(topology.world_size),
-        "NODE_RANK": str(node_rank),
-        "RANK": str(rank),
-        "LOCAL_RANK": str(local_rank),
-    }
-    return Rank(rank=rank, node_rank=node_rank, local_rank=local_rank, variables=variables)
 
 
 def _refuse_odd_workers(topology: Topology, distribution: Distribution) -> None:
@@ -128,27 +116,26 @@ def _tensorflow(topology: Topology) -> tuple[Rank, ...]:
             rank=node,
             node_rank=node,
             local_rank=0,
-            variables={"TF_CONFIG": _tf_config(workers, node)},
+            variables=tensorflow_variables(workers, node),
         )
         for node in range(topology.nodes)
     )
 
 
-def _tf_config(workers: list[str], index: int) -> str:
-    task = {"type": "worker", "index": index}
-    return json.dumps({"cluster": {"worker": workers}, "task": task, "environment": "cloud"})
-
-
 def _mpi(topology: Topology) -> tuple[Rank, ...]:
-    """Placed node by node. Azure ML names the first node, by how many there are."""
+    """Azure ML names the first node, by how many there are."""
     one = topology.nodes == 1
     name = "AZ_BATCHAI_MPI_MASTER_NODE" if one else "AZ_BATCH_MASTER_NODE"
     variables = {name: "127.0.0.1" if one else "127.0.0.1:6000"}
-    places = [divmod(rank, topology.processes_per_node) for rank in range(topology.world_size)]
     return tuple(
         Rank(rank=rank, node_rank=node, local_rank=local, variables=variables, is_mpi=True)
-        for rank, (node, local) in enumerate(places)
+        for rank, (node, local) in enumerate(_places(topology))
     )
+
+
+def _places(topology: Topology) -> list[tuple[int, int]]:
+    """Node and local rank of each rank: node by node."""
+    return [divmod(rank, topology.processes_per_node) for rank in range(topology.world_size)]
 
 
 def _alone(topology: Topology) -> tuple[Rank, ...]:
