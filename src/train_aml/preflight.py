@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
-from importlib.metadata import version as installed
 from typing import TYPE_CHECKING
 
 from train_aml.locations import Server
 from train_aml.ownership import OWNER_TAG, refuse_deleted, refuse_foreign
 from train_aml.problems import StoreProblem
+from train_aml.provenance import mlflow_version
 from train_aml.rest import Rest, ServerSays, Unclear
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _check_server(contract: Contract, server: Server) -> bool:
 
 def _check_version(rest: Rest, address: str) -> None:
     """Models would be logged in another way under another major version."""
-    answer, ours = rest.version(), installed("mlflow")
+    answer, ours = rest.version(), mlflow_version()
     if answer.status_code in (401, 403):
         raise StoreProblem(
             f"tracking server {address}: {answer.status_code} {answer.reason}. Check the user and "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,14 @@ CHUNK_BYTES = 1 << 20
 
 #: Stands in a tag for what this run does not have, so that every tag is always there.
 ABSENT = "none"
+
+
+def mlflow_version() -> str:
+    """MLflow's version. The training image has its client alone, as `mlflow-skinny`."""
+    try:
+        return installed("mlflow")
+    except PackageNotFoundError:
+        return installed("mlflow-skinny")
 
 
 def dataset_digest(root: str | Path) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from train_aml.outcome import Model
 from train_aml.ownership import OWNER_TAG, refuse_foreign
+from train_aml.provenance import mlflow_version
 from train_aml.tracking import Tracking, refusals
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from train_aml.environment import Contract
 
 ARTIFACT_NAME = "model"
-#: What loading the model needs. Said here because MLflow's own inference takes seven seconds.
-REQUIREMENTS = ("torch", "mlflow", "numpy")
 
 
 class Registry:
@@ -132,7 +131,18 @@ class Registry:
             run_id=self._tracking.run_id,
             input_example=example.numpy(),
             signature=infer_signature(example.numpy(), prediction.numpy()),
-            pip_requirements=[f"{name}=={installed(name)}" for name in REQUIREMENTS],
+            pip_requirements=_requirements(),
             serialization_format="pt2",
         )
         return info.model_uri, info.model_id
+
+
+def _requirements() -> list[str]:
+    """What loading the model needs. Said here because MLflow's own inference takes seven seconds.
+
+    It needs the whole of MLflow even where the training had its client alone.
+    """
+    return [
+        f"mlflow=={mlflow_version()}",
+        *(f"{name}=={installed(name).partition('+')[0]}" for name in ("torch", "numpy")),
+    ]

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError
 from typing import TYPE_CHECKING
 
 import pytest
 
+from train_aml import provenance
 from train_aml.problems import DataProblem
-from train_aml.provenance import dataset_digest, training_backend
+from train_aml.provenance import dataset_digest, mlflow_version, training_backend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,3 +63,13 @@ def test_backend():
         "aml-distributed",
         "aml-distributed",
     ]
+
+
+def test_the_client_of_the_training_image_has_a_version_too(monkeypatch: pytest.MonkeyPatch):
+    def only_the_client(name: str) -> str:
+        if name == "mlflow":
+            raise PackageNotFoundError(name)
+        return {"mlflow-skinny": "3.17.2"}[name]
+
+    monkeypatch.setattr(provenance, "installed", only_the_client)
+    assert mlflow_version() == "3.17.2"
