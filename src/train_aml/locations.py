@@ -7,6 +7,7 @@ from typing import Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from train_aml import secrets
+from train_aml.problems import StoreProblem
 
 
 def resolve(location: str) -> str:
@@ -30,6 +31,12 @@ class Server:
     def at(cls, uri: str) -> Self:
         """Take `http(s)://user:password@host` apart; MLflow would print it whole in its errors."""
         parts = urlsplit(uri)
+        if parts.scheme in ("http", "https") and "@" in uri and "@" not in parts.netloc:
+            secrets.hide(uri)
+            raise StoreProblem(
+                "the password in TRAINGATE_TRACKING_URI holds a `/`, `?` or `#` as it is, so the "
+                "address ends there. Percent-encode the user and the password."
+            )
         if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
             return cls(address=uri)
         secrets.hide(uri)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from train_aml.locations import Server
 from train_aml.ownership import OWNER_TAG, refuse_deleted, refuse_foreign
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from train_aml.environment import Contract
 
 SQLITE_PREFIX = "sqlite:///"
+#: The tables of MLflow 3.17.2, by the number of their last migration. Others are left to MLflow.
+SCHEMA = "dc11669786a5"
 
 
 def check(contract: Contract, uri: str) -> bool:
@@ -75,13 +77,14 @@ def _check_experiment(rest: Rest, name: str) -> None:
         if absent.code != "RESOURCE_DOES_NOT_EXIST":
             raise
         try:
-            rest.post("experiments/create", name=name)
+            tags = [{"key": OWNER_TAG, "value": name}]
+            rest.post("experiments/create", name=name, tags=tags)
         except ServerSays as raced:
             # Another job of the workload was faster.
             if raced.code != "RESOURCE_ALREADY_EXISTS":
                 raise
         return
-    experiment = found.get("experiment", {})
+    experiment = _part(found, "experiment")
     if "experiment_id" not in experiment:
         raise Unclear
     number = experiment["experiment_id"]
@@ -98,8 +101,19 @@ def _check_model(rest: Rest, contract: Contract) -> None:
         if absent.code != "RESOURCE_DOES_NOT_EXIST":
             raise
         return
-    tags = found.get("registered_model", {}).get("tags", ())
-    refuse_foreign(contract, {tag["key"]: tag.get("value", "") for tag in tags})
+    tags = _part(found, "registered_model").get("tags", ())
+    try:
+        owners = {tag["key"]: tag.get("value", "") for tag in tags}
+    except (TypeError, KeyError) as error:
+        raise Unclear from error
+    refuse_foreign(contract, owners)
+
+
+def _part(answer: dict[str, Any], name: str) -> dict[str, Any]:
+    part = answer.get(name)
+    if not isinstance(part, dict):
+        raise Unclear
+    return part
 
 
 def _check_file(contract: Contract, path: str) -> bool:
@@ -111,6 +125,9 @@ def _check_file(contract: Contract, path: str) -> bool:
             if not database.execute("SELECT 1 FROM sqlite_master").fetchone():
                 # Making its tables takes MLflow seconds, and none of them can refuse anything.
                 return True
+            (schema,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
+            if schema != SCHEMA:
+                return False
             experiment = database.execute(
                 "SELECT experiment_id, lifecycle_stage FROM experiments WHERE name = ?",
                 (contract.workload,),
@@ -121,7 +138,7 @@ def _check_file(contract: Contract, path: str) -> bool:
             tags = database.execute(
                 "SELECT key, value FROM registered_model_tags WHERE name = ?", (contract.model,)
             ).fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, TypeError):
         return False
     if experiment:
         refuse_deleted(contract.workload, *experiment)

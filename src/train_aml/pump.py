@@ -78,7 +78,9 @@ class Pump:
         if self._pause_seconds == 0 and (is_opening or self._is_open()):
             self._drained.clear()
             self._wake.set()
-            self._drained.wait(FLUSH_SECONDS)
+            if not self._drained.wait(FLUSH_SECONDS):
+                # Sent twice at most, and stored once.
+                self._spool.add(self._in_flight)
         self._spill()
         return not self._spool and not self._in_flight
 
@@ -100,7 +102,9 @@ class Pump:
             self._wake.clear()
             if self._is_open():
                 self._send()
-                self._drained.set()
+                if not self._wake.is_set():
+                    # Else something came while the last request was under way.
+                    self._drained.set()
         if self._is_open(wait=True):
             self._retry_at = 0.0
             self._send()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 import threading
 import time
@@ -12,10 +13,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from train_aml.history import History
+from train_aml.imports import IMPORTS
 from train_aml.outcome import Outcome
-from train_aml.problems import StoreProblem
+from train_aml.problems import ModelOwnedElsewhere, StoreProblem, StoreRefusal
 from train_aml.provenance import training_backend
-from train_aml.pump import Pump
+from train_aml.pump import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, Pump
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +47,7 @@ class RankZero:
         self._described: tuple[str, dict[str, object]] = ("", {})
         #: Set once the first step is done: until then MLflow's import would be in its way.
         self._under_way = threading.Event()
+        self._is_over = threading.Event()
         thread = ThreadPoolExecutor(1, thread_name_prefix="stores")
         self._asked = thread.submit(_ask, contract, ranks.world_size, azureml_run_id)
         self._stores = thread.submit(self._open)
@@ -71,9 +74,17 @@ class RankZero:
                 future.result()
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
+        """Keep the metrics; also numbers of numpy and tensors of one number.
+
+        Raises:
+            StoreProblem: as `check`.
+        """
+        self.check()
         self._under_way.set()
-        self.history.add(metrics, step)
-        self._pump.put(metrics, step)
+        step = operator.index(step)
+        plain = {str(name): float(value) for name, value in metrics.items()}
+        self.history.add(plain, step)
+        self._pump.put(plain, step)
 
     def flush(self) -> None:
         """Have the metrics so far on the server or on the disk before a checkpoint counts."""
@@ -81,7 +92,7 @@ class RankZero:
 
     def succeed(self, module: nn.Module, example: Tensor, metrics: dict[str, float]) -> None:
         """Register, write the row, end the run, and last of all write the outcome."""
-        self._under_way.set()
+        self._end_waiting()
         self.history.lap("to_end_of_training")
         warnings = self._pump.close()
         stores = self._stores.result()
@@ -110,7 +121,7 @@ class RankZero:
             with contextlib.suppress(StoreProblem):
                 self._stores.result().tracking.finish(status)
 
-        self._under_way.set()
+        self._end_waiting()
         until = time.monotonic() + CLOSE_SECONDS
         warnings = self._pump.close(CLOSE_SECONDS / 2)
         thread = threading.Thread(target=end, daemon=True)
@@ -118,13 +129,33 @@ class RankZero:
         thread.join(max(0.0, until - time.monotonic()))
         return warnings
 
+    def _end_waiting(self) -> None:
+        self._is_over.set()
+        self._under_way.set()
+
     def _open(self) -> Stores:
+        """Open the stores once the run is under way, and however long it takes until its end.
+
+        They said that the run may start, so a server that is away now is no reason to stop it.
+        """
         asked = self._asked.result()
         self._under_way.wait()
-        stores = asked.open()
-        self._described = (self._data_digest, self._params)
-        stores.describe(*self._described)
-        return stores
+        pause_seconds = FIRST_PAUSE_SECONDS
+        while True:
+            is_last = self._is_over.is_set() or not asked.checked
+            try:
+                stores = asked.open()
+                self._described = (self._data_digest, self._params)
+                stores.describe(*self._described)
+            except (StoreRefusal, ModelOwnedElsewhere):
+                raise
+            except StoreProblem:
+                if is_last:
+                    raise
+            else:
+                return stores
+            self._is_over.wait(pause_seconds)
+            pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
 
     def _outcome(self, status: Status) -> Outcome:
         self.history.lap("total")
@@ -144,8 +175,9 @@ class RankZero:
 
 
 def _ask(contract: Contract, world_size: int, azureml_run_id: str) -> Stores:
-    # SQLAlchemy is imported here, in the background.
-    from train_aml.stores import Stores  # noqa: PLC0415
+    with IMPORTS:
+        # SQLAlchemy is imported here, in the background.
+        from train_aml.stores import Stores  # noqa: PLC0415
 
     return Stores(contract, world_size=world_size, azureml_run_id=azureml_run_id)
 

@@ -1,8 +1,8 @@
 """MLflow's REST interface, for what must not wait for MLflow or pay for it at every point.
 
 MLflow takes two seconds to import, and turning a metric point into its request costs its client
-six times the time that plain JSON does (`benchmarks/tracking.py`), on a thread that the training
-shares its interpreter with. The paths and fields are those of MLflow's published REST API 2.0.
+six times the time that plain JSON does (`benchmarks/tracking.py --points`), on a thread that shares
+its interpreter with the training. Paths and fields are those of MLflow's published REST API 2.0.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ class Rest:
     def _request(self, method: str, url: str, **content: Any) -> requests.Response:
         try:
             return self._session.request(method, url, timeout=self._timeout_seconds, **content)
-        except self._problems as error:
+        # A missing file of authorities is an OSError, a broken address a ValueError.
+        except (self._problems, OSError, ValueError) as error:
             raise StoreProblem(
                 f"tracking server {self._address}: {type(error).__name__}: {error}. Check "
                 "TRAINGATE_TRACKING_URI and that the server is reachable from the job."
@@ -109,7 +110,7 @@ class Rest:
         where = f"tracking server {self._address}, {path}"
         try:
             body = json.loads(answer.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         if answer.ok and isinstance(body, dict):
             return body
@@ -146,6 +147,8 @@ def _retry(session: requests.Session, times: int) -> None:
         status_forcelist=RETRIED_STATUS,
         allowed_methods=None,
         raise_on_status=False,
+        # A server may ask for an hour.
+        respect_retry_after_header=False,
     )
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(max_retries=retries))

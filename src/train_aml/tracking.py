@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from train_aml.imports import IMPORTS
 from train_aml.locations import Server
 from train_aml.ownership import refuse_deleted
 from train_aml.problems import StoreProblem, StoreRefusal
@@ -40,7 +41,8 @@ class Tracking:
 
     def __init__(self, contract: Contract, uri: str, *, tags: Mapping[str, str]) -> None:
         server = Server.at(uri)
-        self.client: MlflowClient = _connect(server)
+        with IMPORTS:
+            self.client: MlflowClient = _connect(server)
         self._rest = Rest(server) if uri.startswith(("http://", "https://")) else None
         self._contract = contract
         self._uri = server.address
@@ -160,6 +162,7 @@ class Tracking:
 
 def _connect(server: Server) -> MlflowClient:
     import mlflow  # noqa: PLC0415 - its 1.4 s belong off the critical path
+    import mlflow.pytorch  # noqa: PLC0415 - as above
     from mlflow.tracking.request_auth.abstract_request_auth_provider import (  # noqa: PLC0415
         RequestAuthProvider,
     )
@@ -185,7 +188,8 @@ def _connect(server: Server) -> MlflowClient:
         providers._registry[:] = [one for one in providers if one.get_name() != AUTH_PROVIDER]  # noqa: SLF001
         providers.register(Credentials)  # type: ignore[no-untyped-call]
         os.environ["MLFLOW_TRACKING_AUTH"] = AUTH_PROVIDER
-    return mlflow.MlflowClient(server.address, server.address)
+    with refusals(f"tracking server {server.address}"):
+        return mlflow.MlflowClient(server.address, server.address)
 
 
 def artifact_location(uri: str, experiment: str) -> str | None:

@@ -8,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -165,6 +166,35 @@ def test_a_page_before_the_server_is_left_to_mlflow(answers: Answers, status: in
     assert not check(a_contract(answers.address), answers.address)
 
 
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("experiments/get-by-name", '{"experiment": null}'),
+        ("registered-models/get", "{}"),
+        ("registered-models/get", '{"registered_model": {"tags": [{"value": "x"}]}}'),
+        ("registered-models/get", "[" * 100_000),
+    ],
+)
+def test_an_answer_that_is_not_understood_is_left_to_mlflow(
+    answers: Answers, path: str, answer: str
+):
+    answers.otherwise = (200, '{"experiment": {"experiment_id": "1"}, "registered_model": {}}')
+    answers.by_path[f"/api/2.0/mlflow/{path}"] = (200, answer)
+    assert not check(a_contract(answers.address), answers.address)
+
+
+def test_a_missing_file_of_authorities_is_named(answers: Answers, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/no/such/file.pem")
+    secure = answers.address.replace("http://", "https://")
+    assert "/no/such/file.pem" in refused(a_contract(secure))
+
+
+def test_a_password_that_is_not_encoded_is_not_shown():
+    with pytest.raises(StoreProblem, match="Percent-encode") as caught:
+        check(a_contract(""), "http://bob:s3cr/etpw@tracking.example.com")
+    assert "s3cr" not in str(caught.value)
+
+
 def test_a_server_that_breaks_is_asked_again_and_then_named(answers: Answers):
     answers.otherwise = (503, "<html>busy</html>")
     said = refused(a_contract(answers.address))
@@ -187,6 +217,14 @@ def test_a_file_of_other_tables_is_left_to_mlflow(tmp_path: Path):
     path = tmp_path / "tracking.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE experiments (other TEXT)")
+    assert not check(a_contract(""), f"sqlite:///{path}")
+
+
+def test_a_file_of_another_mlflow_is_left_to_it(tmp_path: Path, template: Path):
+    path = tmp_path / "tracking.db"
+    path.write_bytes(template.read_bytes())
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = 'older'")
     assert not check(a_contract(""), f"sqlite:///{path}")
 
 

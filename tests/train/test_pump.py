@@ -114,6 +114,24 @@ def test_it_does_not_chase_the_training_with_small_requests(
     assert steps(server.taken) == list(range(11))
 
 
+def test_a_checkpoint_in_the_middle_of_a_request_brings_what_came_since_too(
+    server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pump = Pump(server.stores, path)
+    server.hold.clear()
+    put(pump, range(10))
+    wait_for(server.entered.is_set)
+    monkeypatch.setattr(module, "SEND_EVERY_SECONDS", 30.0)
+    put(pump, range(10, 20))
+    flush = threading.Thread(target=pump.flush)
+    flush.start()
+    wait_for(pump._wake.is_set)
+    server.hold.set()
+    flush.join()
+    assert {*steps(server.taken), *steps(Spool(path).peek(99))} == set(range(20))
+    assert pump.close() == ()
+
+
 def test_a_put_never_waits_for_a_server_that_does_not_answer(server: Server, path: Path):
     server.hold.clear()
     pump = Pump(server.stores, path)
