@@ -5,7 +5,8 @@
 
 The loop is a small network trained on the CPU, with two metrics a step. It runs without logging;
 again so, while another process sends the same points to the server on loopback, which shares this
-machine's cores with the training, unlike anybody's server ("fed");
+machine's cores with the training, unlike anybody's server ("fed": it includes making and sending
+them, on those cores too);
 with this repository's pump against a tracking server on loopback, against one that takes 700 ms a
 call, and against one that is down; and with MLflow's synchronous calls, its asynchronous ones, and
 Lightning's MLFlowLogger where it is installed. Every way gets a process of its own, in turn,
@@ -168,14 +169,39 @@ def measure(way: str, uri: str, steps: int) -> dict[str, Any]:
 
 def feed(uri: str, points_a_second: float) -> None:
     """Give the server the work that a training makes for it, until this process is ended."""
-    stores, step = Opened(uri), 0
+    stores, began, sent = Opened(uri), time.monotonic(), 0
     while True:
-        began = time.monotonic()
-        for _ in range(round(points_a_second / BATCH_POINTS)):
-            steps = range(step, step + BATCH_POINTS)
+        time.sleep(1.0)
+        due = int(points_a_second * (time.monotonic() - began))
+        for first in range(sent, due, BATCH_POINTS):
+            steps = range(first, min(first + BATCH_POINTS, due))
             stores.log([("fed", 0.5, each, 1_000 + each) for each in steps])
-            step += BATCH_POINTS
-        time.sleep(max(0.0, 1.0 - (time.monotonic() - began)))
+        sent = due
+
+
+def cost_of_a_point(uri: str) -> str:
+    """This thread's time to make and send a point: MLflow's client beside plain JSON."""
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric
+
+    client, own = MlflowClient(uri), Opened(uri)
+    run = os.environ["BENCHMARK_RUN"] = client.create_run("0").info.run_id
+    points = [("loss", 1.0 / (step + 1), step, 1_000 + step) for step in range(BATCH_POINTS)]
+    ways: dict[str, Callable[[], object]] = {
+        "MLflow's client": lambda: client.log_batch(
+            run, metrics=[Metric(name, value, at, step) for name, value, step, at in points]
+        ),
+        "ours": lambda: own.log(points),
+    }
+    told = []
+    for name, send in ways.items():
+        send()
+        began = time.thread_time()
+        for _ in range(10):
+            send()
+        spent = (time.thread_time() - began) / 10 / BATCH_POINTS
+        told.append(f"{name} {1e6 * spent:.1f}")
+    return f"microseconds of the sending thread a point, 1,000 a call: {', '.join(told)}"
 
 
 class Slow(BaseHTTPRequestHandler):
@@ -321,6 +347,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=6_000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--points", action="store_true", help="measure what a point costs, only")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--measure", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--uri", default="", help=argparse.SUPPRESS)
@@ -338,6 +365,9 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         addresses = serve(stack, folder)
+        if options.points:
+            print(cost_of_a_point(addresses["loopback"]))
+            return
         for _ in range(options.repeats):
             for row in rows:
                 steps = min(options.steps, FEW_STEPS.get(row[0], options.steps))

@@ -12,6 +12,7 @@ from traingate.commands import doctor
 from traingate.doctor import evidence, stores
 from traingate.doctor import github as hub
 from traingate.doctor.diagnosis import State
+from traingate.github import problems
 from traingate.github.problems import NotThere
 from traingate.report import diagnoses
 
@@ -98,6 +99,34 @@ def test_environments_exist_limit_their_branches_and_only_one_may_wait():
     assert states(azureml=limited) == [State.WELL, State.WRONG]
     every = states(branches=("main", "release/*"), azureml=limited, azureml_read=limited)
     assert every == [State.WRONG, State.WRONG]
+
+
+def raising(error):
+    def probe():
+        raise error
+        yield
+
+    return probe
+
+
+def test_where_github_does_not_answer_nothing_is_called_wrong():
+    away = problems.unreachable("GET", "rules", "ConnectError")
+    found = list(hub.reached({"ruleset": raising(away), "labels": raising(AssertionError())}))
+    assert [one.state for one in found] == [State.SKIPPED, State.SKIPPED]
+    assert all("did not answer" in one.told for one in found)
+
+
+def test_a_token_that_github_does_not_know_is_one_line_to_mend():
+    unknown = problems.refused("GET", "rules", 401, "Bad credentials")
+    found = list(hub.reached({"ruleset": raising(unknown), "labels": raising(AssertionError())}))
+    assert [one.state for one in found] == [State.WRONG, State.SKIPPED]
+    assert found[0].mend == "gh auth login"
+
+
+def test_what_github_refuses_is_one_line_and_the_rest_is_looked_at():
+    refused = problems.refused("GET", "rules", 403, "no")
+    probes = {"ruleset": raising(refused), "tokens": lambda: iter([hub.AREA.well("tokens", "ok")])}
+    assert [one.state for one in hub.reached(probes)] == [State.WRONG, State.WELL]
 
 
 def test_a_missing_label_comes_with_the_command_that_makes_it():

@@ -171,6 +171,17 @@ def test_no_host_is_waited_for_long_or_sends_a_request_elsewhere() -> None:
         assert all(limit is not None and limit <= 10 for limit in limits)
 
 
+@pytest.mark.parametrize("error", [KeyError("issuer"), UnicodeError("idna"), TypeError("None")])
+def test_an_answer_of_another_shape_hides_no_other_line(error: Exception) -> None:
+    def broken() -> Iterator[Diagnosis]:
+        raise error
+
+    told = azure.AREA.well("b", "It is there.")
+    bad, well = side_by_side(azure.AREA, {"a": broken, "b": lambda: iter((told,))})
+    assert (bad.subject, bad.state) == ("a", State.WRONG)
+    assert well == told
+
+
 def test_a_mistake_of_ours_in_a_probe_is_not_swallowed() -> None:
     def broken() -> Iterator[Diagnosis]:
         raise AssertionError("ours")

@@ -67,10 +67,14 @@ def test_a_custom_role_counts_by_what_it_allows() -> None:
     assert role(actions=["*"]) is State.WRONG
 
 
-def test_a_right_under_a_condition_says_so() -> None:
+def test_a_right_under_a_condition_is_not_taken_for_one() -> None:
     world = Neighbours.well()
     world.grants = [grant(SECRETS_USER, GROUP, condition="@Resource[x] == 1")]
-    assert "under a condition" in for_target(world).told
+    found = for_target(world)
+    assert found.state is State.SKIPPED
+    assert "under a condition" in found.told
+    world.grants.append(grant(SECRETS_USER, GROUP))
+    assert for_target(world).state is State.WELL
 
 
 @pytest.mark.parametrize(
@@ -111,6 +115,8 @@ def test_the_identity_that_a_job_chooses_is_the_one_that_counts() -> None:
     world.computes["gpu-cluster"] = {"identity": {"userAssignedIdentities": several}}
     assert for_target(world, client_id="C-GPU").state is State.WELL
     assert for_target(world, client_id="c-nobody").state is State.WRONG
+    assert for_target(world, object_id="P-GPU").state is State.WELL
+    assert for_target(world, object_id="p-nobody").state is State.WRONG
 
 
 def test_an_identity_of_the_target_itself_counts() -> None:

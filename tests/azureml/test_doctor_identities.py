@@ -53,6 +53,23 @@ def test_the_other_form_of_the_subject_may_be_trusted_too() -> None:
     assert [one.state for one in look(trusting(*both))] == [State.WELL]
 
 
+def issued_by(issuer: str) -> Neighbours:
+    world = trusting(credential("ours", f"{BY_NAME}:environment:azureml"))
+    world.credentials[IDENTITY][0]["properties"]["issuer"] = issuer
+    return world
+
+
+def test_an_enterprise_with_an_issuer_of_its_own_is_trusted() -> None:
+    (found,) = look(issued_by("https://token.actions.githubusercontent.com/contoso"))
+    assert found.state is State.WELL
+
+
+def test_a_server_of_ones_own_is_not_deleted_on_a_guess() -> None:
+    _, found = look(issued_by("https://github.contoso.com/_services/token"))
+    assert found.state is State.SKIPPED
+    assert "delete" not in (found.mend or "")
+
+
 def test_the_form_that_github_does_not_sign_is_not_enough() -> None:
     (found,) = look(Neighbours.well(), Subjects(signed=BY_ID, other=BY_NAME))
     assert found.state is State.WRONG

@@ -20,6 +20,7 @@ targets:
     max_nodes: 2
     secrets: ["keyvault://vault/*"]
 """
+ROOT = Path(__file__).resolve().parents[2]
 #: Owner, need, target, nodes, processes, hours, runs, days, model; empty takes what is offered.
 ANSWERS = ["@contoso/vision", "time", "", "", "", "0.5", "2", "60", ""]
 
@@ -44,6 +45,21 @@ def test_what_new_writes_lacks_only_reasons_and_evidence(template, traingate):
     assert sorted(one["name"] for one in errors) == ["left-to-write"] * 3 + ["no-evidence"]
 
 
+def test_a_teams_code_is_not_held_to_this_repositorys_style(template, traingate):
+    traingate("new", *GIVEN)
+    (template.path / "jobs/ok-slug/src/train.py").write_text("import os,sys\ndef f( x ):print(x)\n")
+    for check in (["check"], ["format", "--check"]):
+        ours = ["--config", str(ROOT / "pyproject.toml")]
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *check, *ours, "."],
+            cwd=template.path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
 def test_new_takes_options_instead_of_answers(template, traingate):
     given = "--owner @a/b --need memory --target gpu-cluster --nodes 1 --processes 1 --hours 2"
     more = "--runs 1 --days 30 --model m"
@@ -61,12 +77,22 @@ def test_new_never_overwrites(template):
     assert not (template.path / "admissions/vision-ddp.md").exists()
 
 
+GIVEN = shlex.split(
+    "ok-slug --owner @a/b --need time --target gpu-cluster --nodes 1 --processes 2 --hours 2 "
+    "--runs 1 --days 30 --model m"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["Not_A_Slug"], "lower-case letters, digits and hyphens"),
         (["ok-slug", "--owner", "a@b", "--need", "time", "--target", "moon"], "Choose one of"),
         (["ok-slug", "--owner", "contoso"], "write @organisation/team, @person or an address"),
+        (["ok-slug", "--model", "x: {y}"], "is no model name"),
+        ([*GIVEN, "--days", "99999999999"], "holds for 180 days at most"),
+        ([*GIVEN, "--hours", "nan"], "hours are a number"),
+        ([*GIVEN, "--nodes", "999"], "gpu-cluster has"),
     ],
 )
 def test_bad_answers_say_what_to_do(template, traingate, arguments, told):

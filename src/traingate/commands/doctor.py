@@ -131,8 +131,7 @@ def _github(top: Path, branch: str) -> Iterator[Diagnosis]:
             "workflow permissions": lambda: hub.token_permissions(github),
             "subject": lambda: hub.subject(github),
         }
-        for subject, probe in probes.items():
-            yield from examined(hub.AREA, subject, probe)
+        yield from hub.reached(probes)
 
 
 def _endpoint(top: Path) -> Endpoint | str:

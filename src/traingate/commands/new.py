@@ -1,5 +1,6 @@
 """`traingate new WORKLOAD`."""
 
+import math
 import re
 from datetime import timedelta
 from typing import Any
@@ -31,6 +32,22 @@ class _Owner(click.ParamType[str]):
         return value
 
 
+class _Model(click.ParamType[str]):
+    """A registered model's name as the admission's schema has it."""
+
+    name = "model"
+    _pattern = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_. -]*[A-Za-z0-9_])?")
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not self._pattern.fullmatch(value):
+            self.fail(
+                f"{value!r} is no model name: use letters, digits, `_`, `-`, `.` and inner blanks",
+                param,
+                ctx,
+            )
+        return value
+
+
 @click.command("new")
 @click.argument("workload")
 @click.option("--owner", type=_Owner(), metavar="TEXT",
@@ -42,7 +59,7 @@ class _Owner(click.ParamType[str]):
 @click.option("--hours", type=click.FloatRange(0.1, 504), help="The longest a run may take.")
 @click.option("--runs", type=click.IntRange(1), help="How many runs are asked for.")
 @click.option("--days", type=click.IntRange(1), help="How many days the admission is to hold.")
-@click.option("--model", help="Name of the registered model.")
+@click.option("--model", type=_Model(), metavar="TEXT", help="Name of the registered model.")
 def command(workload: str, **given: object) -> None:
     """Write a new request; what is not given as an option is asked."""
     top = world.repository()
@@ -76,6 +93,15 @@ def _ask(workload: str, platform: Platform, given: dict[str, object]) -> Answers
     target = _target(platform, ask("target", "Target", next(iter(platform.targets)), names))
     nodes = ask("nodes", f"Nodes (of {target.size})", 1)
     processes = ask("processes", "Processes a node", gpus_of(target))
+    hours = ask("hours", "Hours a run may take", 12.0)
+    runs = ask("runs", "How many runs", 3)
+    longest = platform.longest_admission_days
+    days = ask("days", "For how many days", min(90, longest))
+    _refuse(
+        (nodes > target.max_nodes, f"{target.name} has {target.max_nodes} node(s), not {nodes}"),
+        (not math.isfinite(hours), "a run's hours are a number"),
+        (days > longest, f"an admission holds for {longest} days at most, not {days}"),
+    )
     return Answers(
         workload=workload,
         owner=owner,
@@ -83,14 +109,21 @@ def _ask(workload: str, platform: Platform, given: dict[str, object]) -> Answers
         target=target,
         nodes=nodes,
         processes_per_node=processes,
-        hours=ask("hours", "Hours a run may take", 12.0),
-        runs=ask("runs", "How many runs", 3),
-        expires=world.today()
-        + timedelta(
-            days=ask("days", "For how many days", min(90, platform.longest_admission_days))
-        ),
+        hours=hours,
+        runs=runs,
+        expires=world.today() + timedelta(days=days),
         model=ask("model", "Name of the registered model", workload),
     )
+
+
+def _refuse(*mistakes: tuple[bool, str]) -> None:
+    """Refuse what the policy would refuse later, before a file is written."""
+    told = [mistake for is_there, mistake in mistakes if is_there]
+    if told:
+        raise UsageProblem(
+            f"Nothing was written: {'; '.join(told)}.",
+            todo="Answer within platform.yml, or have its owner change it.",
+        )
 
 
 class _Asker:

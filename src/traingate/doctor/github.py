@@ -4,18 +4,43 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from traingate.doctor.diagnosis import Area, Diagnosis
+from traingate.doctor.diagnosis import Area, Diagnosis, Probe
+from traingate.errors import TraingateError
 from traingate.github import labels
 from traingate.github.api import GitHub
-from traingate.github.problems import GitHubProblem, NotThere
+from traingate.github.problems import GitHubProblem, NotThere, Unreachable
 from traingate.github.pulls import read_branch_rules
 
 AREA = Area(name="github")
 PAGE = "docs/setup-github.md"
 #: The check of gate.yml that a merge must wait for.
 REQUIRED_CHECK = "check"
+UNAUTHORIZED = 401
 #: Environment, and whether it may have reviewers: a scheduled run would wait for them for ever.
 ENVIRONMENTS = {"azureml": True, "azureml-read": False}
+
+
+def reached(probes: Mapping[str, Probe]) -> Iterator[Diagnosis]:
+    """What the probes find, until GitHub does not answer or does not know the token.
+
+    Each retries for a quarter of a minute, so the rest is not begun then.
+    """
+    away = ""
+    for subject, probe in probes.items():
+        if away:
+            yield AREA.skipped(subject, away)
+            continue
+        try:
+            yield from probe()
+        except Unreachable as error:
+            away = error.problem
+            yield AREA.skipped(subject, away, "Look at the network, and run the command again.")
+        except TraingateError as error:
+            if isinstance(error, GitHubProblem) and error.status == UNAUTHORIZED:
+                away = "GitHub does not know this token."
+                yield AREA.wrong("token", error.problem, "gh auth login")
+            else:
+                yield AREA.wrong(subject, error.problem, error.todo)
 
 
 def rules(github: GitHub, branch: str) -> Iterator[Diagnosis]:

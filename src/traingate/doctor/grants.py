@@ -65,8 +65,8 @@ class Grants:
     def _principal(self, reader: Reader) -> str | None:
         """The object id of the identity that jobs on the target have.
 
-        That is the one with the job's `client_id`, or the first: a cluster's first user-assigned
-        identity is its jobs' default.
+        That is the one with the job's `client_id` or `object_id`, or the first: a cluster's first
+        user-assigned identity is its jobs' default.
         """
         workspace = (
             f"/subscriptions/{self.azure.subscription_id}"
@@ -77,10 +77,12 @@ class Grants:
         identity = compute.get("identity") or {}
         assigned = (identity.get("userAssignedIdentities") or {}).values()
         for one in assigned:
-            if reader.client_id.lower() in {"", one["clientId"].lower()}:
+            by_client = reader.client_id.lower() in {"", one["clientId"].lower()}
+            if by_client and reader.object_id.lower() in {"", one["principalId"].lower()}:
                 return str(one["principalId"])
         own = identity.get("principalId")
-        return None if own is None or reader.client_id else str(own)
+        is_chosen = reader.client_id or reader.object_id not in {"", own}
+        return None if own is None or is_chosen else str(own)
 
     def _vault(self, name: str) -> dict[str, Any] | None:
         """The vault as a resource, wherever in the subscription it lies."""
@@ -97,15 +99,20 @@ class Grants:
             # Unlike `principalId eq`, it counts what the identity has as a member of a group.
             filter=f"assignedTo('{principal}')",
         )
+        conditional = ""
         for one in assignments:
             about = one["properties"]
             if not _covers(about["scope"], secret, vault_id):
                 continue
             role = self.arm.get(about["roleDefinitionId"], _ROLES_API)["properties"]
             if any(_grants(permission) for permission in role["permissions"]):
-                given = f"Its identity has {role['roleName']}"
-                under = ", under a condition" if about.get("condition") else ""
-                return AREA.well(line, f"{given}{under}.")
+                if not about.get("condition"):
+                    return AREA.well(line, f"Its identity has {role['roleName']}.")
+                conditional = role["roleName"]
+        if conditional:
+            told = f"Its identity has {conditional} under a condition, which is not looked into."
+            words = ("az", "role", "assignment", "list", "--assignee", principal)
+            return AREA.skipped(line, told, shlex.join((*words, "--scope", vault_id)))
         told = f"Its identity has no role that reads secrets there; {ROLE} is enough."
         grant = ("az", "role", "assignment", "create", "--role", ROLE)
         whom = ("--assignee-object-id", principal, "--assignee-principal-type", "ServicePrincipal")

@@ -12,6 +12,8 @@ from traingate.doctor.looking import AREA, looked_up
 from traingate.documents.platform import Azure
 
 ISSUER = "https://token.actions.githubusercontent.com"
+#: How the issuer of a GitHub Enterprise Server ends, after the server's address.
+SERVER_ISSUER = "/_services/token"
 AUDIENCE = "api://AzureADTokenExchange"
 #: The environment that each identity belongs to; submit.yml and report.yml name them.
 ENVIRONMENTS = {"submitter": "azureml", "reader": "azureml-read"}
@@ -92,7 +94,13 @@ def _federation(
     # In any case of letters: one that differs in it matches no token.
     ours = {wanted.lower(), subjects.of(subjects.other, environment).lower()}
     for one in trusted:
-        if one.issuer != ISSUER or (one.subject or "").lower() not in ours:
+        is_ours = (one.subject or "").lower() in ours
+        if is_ours and one.issuer.endswith(SERVER_ISSUER):
+            told = (
+                f"Its credential {one.name} trusts {one.issuer}; look whether that is your server."
+            )
+            yield AREA.skipped(line, told, identity.command("show", one.name))
+        elif not (is_ours and _is_github(one.issuer)):
             who = _who(one, subjects, environment)
             told = f"Its credential {one.name} lets {who} sign in too."
             yield AREA.wrong(line, told, identity.command("delete", one.name, "--yes"))
@@ -102,7 +110,7 @@ def _needed(
     line: str, identity: Identity, trusted: tuple[Credential, ...], wanted: str, *, is_by_id: bool
 ) -> Diagnosis:
     """The credential without which the workflow cannot sign in."""
-    same = [one for one in trusted if one.subject == wanted and one.issuer == ISSUER]
+    same = [one for one in trusted if one.subject == wanted and _is_github(one.issuer)]
     if any(one.audiences == (AUDIENCE,) for one in same):
         return AREA.well(line, f"{identity.name} trusts {wanted}.")
     about = ("--issuer", ISSUER, "--subject", wanted, "--audiences", AUDIENCE)
@@ -118,11 +126,16 @@ def _needed(
     return AREA.wrong(line, told, identity.command("create", name, *about))
 
 
+def _is_github(issuer: str) -> bool:
+    # An enterprise may have its name in the issuer; the subject's organisation is its own anyway.
+    return issuer == ISSUER or issuer.startswith(f"{ISSUER}/")
+
+
 def _who(one: Credential, subjects: Subjects, environment: str) -> str:
     """Who holds tokens that the credential trusts, in words."""
     if one.subject is None:
         return "whoever matches an expression (claimsMatchingExpression)"
-    if one.issuer != ISSUER:
+    if not _is_github(one.issuer):
         return f"tokens of {one.issuer} ({one.subject})"
     for form in (subjects.signed, subjects.other):
         if one.subject.lower().startswith(f"{form}:".lower()):

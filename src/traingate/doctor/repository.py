@@ -63,7 +63,8 @@ def name(repository: Path) -> Iterator[Diagnosis]:
     found = git.repository_name(repository)
     if found.startswith("local/"):
         told = f"No GitHub remote, so digests are made for {found}."
-        yield AREA.wrong("name", told, "git remote add origin git@github.com:OWNER/NAME.git")
+        verb = "set-url" if git.has_remote(repository) else "add"
+        yield AREA.wrong("name", told, f"git remote {verb} origin git@github.com:OWNER/NAME.git")
     else:
         yield AREA.well("name", found)
 

@@ -34,10 +34,11 @@ class Secret:
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Reader:
-    """Who reads: the identity of a target, by its client id where a job chooses among several."""
+    """Who reads: the identity of a target, by one of its ids where a job chooses among several."""
 
     target: str
     client_id: str = ""
+    object_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +80,7 @@ def _of_job(platform: Platform, job: Job) -> Iterator[Read]:
     identity = job.document.value.get("identity") or {}
     reader = None
     if job.compute is not None and job.compute in platform.targets:
-        reader = Reader(target=job.compute, client_id=identity.get("client_id") or "")
+        ids = {name: str(identity.get(name) or "") for name in ("client_id", "object_id")}
+        reader = Reader(target=job.compute, **ids)
     for found in filter(None, map(secret, job.environment_variables.values())):
         yield Read(secret=found, reader=reader)

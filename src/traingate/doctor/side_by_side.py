@@ -34,6 +34,11 @@ def _started(area: Area, subject: str, probe: Probe) -> Future[tuple[Diagnosis, 
     def run() -> None:
         try:
             future.set_result(tuple(examined(area, subject, probe)))
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            # An answer of another shape, from one host, must not hide the other lines.
+            told = f"Its answer was not understood ({type(error).__name__}: {error})."
+            todo = "Look at it by hand, and report this: the doctor should know such an answer."
+            future.set_result((area.wrong(subject, told, todo),))
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             future.set_exception(error)
 

@@ -105,6 +105,11 @@ def repository_name(repository: Path) -> str:
     return match.group(1) if match else f"local/{repository.name}"
 
 
+def has_remote(repository: Path) -> bool:
+    """Whether there is a remote `origin`, wherever it leads."""
+    return bool(_run(repository, "config", "--get", "remote.origin.url").stdout.strip())
+
+
 def _staged(line: str) -> tuple[str, Blob]:
     about, _, path = line.partition("\t")
     mode, object_id, _ = about.split(" ")

@@ -17,6 +17,10 @@ class NotThere(GitHubProblem):
     """What was asked for does not exist, or this token may not know of it (404, 410)."""
 
 
+class Unreachable(GitHubProblem):
+    """No answer came, however often it was asked for."""
+
+
 def refused(method: str, path: str, status: int, message: str) -> GitHubProblem:
     """The error for an answer that no retry will change."""
     problem = f"GitHub answered {status} to {method} {path}: {message or 'no reason given'}."
@@ -26,7 +30,7 @@ def refused(method: str, path: str, status: int, message: str) -> GitHubProblem:
 
 def unreachable(method: str, path: str, reason: str) -> GitHubProblem:
     """The error when the retries are used up or must not be made."""
-    return GitHubProblem(
+    return Unreachable(
         f"GitHub did not answer {method} {path}: {reason}.",
         todo="Run the workflow again; every step may be repeated.",
     )

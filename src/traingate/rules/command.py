@@ -23,6 +23,8 @@ _LAUNCHERS = {
 }
 #: Programs that launch only with this first argument.
 _SUBCOMMANDS = {"accelerate": "launch", "ray": "start"}
+#: Runs an unedited script: `python -m train_aml SCRIPT`.
+_OUR_RUNNER = "train_aml"
 _MODULES = {
     "torch.distributed.run",
     "torch.distributed.launch",
@@ -219,6 +221,10 @@ def _python(arguments: tuple[str, ...], reading: _Reading) -> None:
         argument = arguments[index]
         if option := _MODULE_OPTION.fullmatch(argument):
             module, *rest = filter(None, (option["module"], *arguments[index + 1 :], "-"))
+            if module == _OUR_RUNNER:
+                # `python -m train_aml SCRIPT` runs the script as `python SCRIPT` would.
+                _python(tuple(rest[:-1]), reading)
+                return
             reading.modules.append(module)
             if module in _MODULES:
                 _launch(f"python -m {module}", tuple(rest[:-1]), reading)
