@@ -16,12 +16,12 @@ def blamed(tmp_path):
     for folder in ("failures", "logs"):
         (tmp_path / folder).mkdir()
 
-    def blame(*endings):
+    def blame(*endings, log=""):
         ended = []
         for number, (status, at, told_at) in enumerate(endings):
             rank = Rank(rank=number, node_rank=0, local_rank=number, variables={})
             ended.append(Ended(rank=rank, status=status, at=at, was_stopped=status is None))
-            (tmp_path / "logs" / f"std_log_process_{number}.txt").write_text("")
+            (tmp_path / "logs" / f"std_log_process_{number}.txt").write_text(log)
             if told_at is not None:
                 told = {"time_unix_seconds": told_at, "error": f"E{number}", "exit_code": status}
                 (tmp_path / "failures" / f"{number}.json").write_text(json.dumps(told))
@@ -55,6 +55,21 @@ def test_without_records_the_first_to_end(blamed):
 def test_a_record_that_was_cut_off_is_no_record(blamed, tmp_path):
     (tmp_path / "failures" / "0.json").write_text('{"time_unix')
     assert blamed((1, 10.6, None), (1, 10.7, None)).rank == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "log", "told"),
+    [
+        (1, "  File 'train.py', line 3\nSyntaxError: '(' was never closed\n", "SyntaxError: '("),
+        (2, "usage: train.py\ntrain.py: error: unrecognized arguments: --x\n\n", "train.py: error"),
+        (1, "step 1\nTraceback (most recent call last):\n  x\nKeyError: 'a'\nbye\n", "KeyError"),
+        (-signal.SIGKILL, "epoch 3 of 5\n", ""),
+        (1, "", ""),
+    ],
+)
+def test_a_log_without_a_traceback_ends_with_what_was_wrong(blamed, status, log, told):
+    assert (blamed((status, 10, None), log=log).error or "").startswith(told)
+    assert bool(blamed((status, 10, None), log=log).error) == bool(told)
 
 
 @pytest.mark.parametrize(

@@ -216,6 +216,9 @@ def test_a_killed_launcher_takes_its_ranks_along_and_the_run_has_failed(reposito
     status = traingate("status")
     assert "Failed" in status.output
     assert "its launcher ended without a word" in status.output
+    card = traingate("card", "probe").output
+    assert "rerun it" in card
+    assert "Duration" not in card
 
 
 def test_two_submits_at_the_same_moment_make_one_run(repository):

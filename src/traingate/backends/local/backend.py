@@ -91,7 +91,8 @@ class LocalBackend:
             reason=reason,
             outcome=folder.outcome_text() if is_over else None,
             started_at=started[-1].at if started else None,
-            finished_at=last.at if is_over else None,
+            # When a launcher was killed, nobody wrote down.
+            finished_at=last.at if last.state in TERMINAL_STATES else None,
             url=str(folder.path),
             properties={key: str(value) for key, value in folder.facts().items()},
         )
@@ -127,7 +128,9 @@ class LocalBackend:
 
     def last_details(self, run_name: str) -> dict[str, Any]:
         """What was recorded with the run's last state: the reason, the first failing rank."""
-        return self.folder(run_name).entries()[-1].details
+        last = self.folder(run_name).entries()[-1]
+        is_lost = last.state not in TERMINAL_STATES and self.observe(run_name).is_over
+        return {**last.details, "kind": "platform"} if is_lost else last.details
 
     def run_names(self, workload: str | None) -> tuple[str, ...]:
         """The runs of this work tree, oldest first."""

@@ -11,6 +11,7 @@ from traingate.backends.local.processes import Ended
 #: What a training process says by its exit status; anything else is the code's own failure.
 KINDS = {65: "data", 69: "platform", 75: "preempted"}
 _TRACEBACK_LINES = 60
+_LONGEST_LINE = 300
 #: How much of a log's end is searched for a traceback.
 _TAIL_BYTES = 1 << 18
 #: Signals that end a rank from outside or from below: causes, hardly ever consequences (SIGABRT
@@ -57,7 +58,7 @@ def first_failure(ended: tuple[Ended, ...], failures: Path, logs: Path) -> Failu
         local_rank=one.rank.local_rank,
         ending=_ending(one.status),
         kind=KINDS.get(told.get("exit_code", one.status), "code"),
-        error=told.get("error") or _last_error(log),
+        error=told.get("error") or _last_error(log) or _last_words(log, one.status),
         traceback=told.get("traceback") or _last_traceback(log),
         log=str(log),
     )
@@ -85,13 +86,26 @@ def _ending(status: int) -> str:
 
 
 def _last_traceback(log: Path) -> str | None:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
-        lines = file.read().decode(errors="replace").splitlines()
+    lines = _tail(log)
     starts = [n for n, line in enumerate(lines) if line.startswith("Traceback (most recent")]
     if not starts:
         return None
     return "\n".join(lines[starts[-1] :][:_TRACEBACK_LINES])
+
+
+def _last_words(log: Path, status: int) -> str | None:
+    """The log's last line: a script that is no Python, or whose options are wrong, ends with it.
+
+    A rank that a signal ended said its last line about something else.
+    """
+    lines = [line.strip() for line in _tail(log) if line.strip()]
+    return lines[-1][:_LONGEST_LINE] if lines and status > 0 else None
+
+
+def _tail(log: Path) -> list[str]:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+        return file.read().decode(errors="replace").splitlines()
 
 
 def _last_error(log: Path) -> str | None:
