@@ -1,7 +1,7 @@
 """MLflow's REST interface, for what must not wait for MLflow or pay for it at every point.
 
 MLflow takes two seconds to import, and turning a metric point into its request costs its client
-six times the time that plain JSON does (`benchmarks/tracking.py --points`), on a thread that shares
+seven times as much as plain JSON (`benchmarks/tracking.py --points`), on a thread that shares
 its interpreter with the training. Paths and fields are those of MLflow's published REST API 2.0.
 """
 
