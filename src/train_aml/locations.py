@@ -9,6 +9,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from train_aml import secrets
 from train_aml.problems import StoreProblem
 
+#: Before the path of a SQLite file, relative to the working directory.
+SQLITE_PREFIX = "sqlite:///"
+
 
 def resolve(location: str) -> str:
     """The address behind `location`, which is the location itself unless it is in a vault.
@@ -27,17 +30,22 @@ class Server:
     username: str = ""
     password: str = field(default="", repr=False)
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is asked over HTTP; else it is a database that MLflow opens itself."""
+        return _is_http(self.address)
+
     @classmethod
     def at(cls, uri: str) -> Self:
         """Take `http(s)://user:password@host` apart; MLflow would print it whole in its errors."""
         parts = urlsplit(uri)
-        if parts.scheme in ("http", "https") and "@" in uri and "@" not in parts.netloc:
+        if _is_http(uri) and "@" in uri and "@" not in parts.netloc:
             secrets.hide(uri)
             raise StoreProblem(
                 "the password in TRAINGATE_TRACKING_URI holds a `/`, `?` or `#` as it is, so the "
                 "address ends there. Percent-encode the user and the password."
             )
-        if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
+        if not _is_http(uri) or "@" not in parts.netloc:
             return cls(address=uri)
         secrets.hide(uri)
         _, _, host = parts.netloc.rpartition("@")
@@ -46,3 +54,7 @@ class Server:
             username=unquote(parts.username or ""),
             password=unquote(parts.password or ""),
         )
+
+
+def _is_http(uri: str) -> bool:
+    return uri.lower().startswith(("http://", "https://"))

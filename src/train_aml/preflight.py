@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from train_aml.locations import Server
+from train_aml.locations import SQLITE_PREFIX, Server
 from train_aml.ownership import OWNER_TAG, refuse_deleted, refuse_foreign
 from train_aml.problems import StoreProblem
 from train_aml.provenance import mlflow_version
@@ -20,7 +20,6 @@ from train_aml.rest import Rest, ServerSays, Unclear
 if TYPE_CHECKING:
     from train_aml.environment import Contract
 
-SQLITE_PREFIX = "sqlite:///"
 #: The tables of MLflow 3.17.2, by the number of their last migration. Others are left to MLflow.
 SCHEMA = "dc11669786a5"
 
@@ -33,8 +32,9 @@ def check(contract: Contract, uri: str) -> bool:
             deleted.
         ModelOwnedElsewhere: the model belongs to another workload.
     """
-    if uri.startswith(("http://", "https://")):
-        return _check_server(contract, Server.at(uri))
+    server = Server.at(uri)
+    if server.is_remote:
+        return _check_server(contract, server)
     if uri.startswith(SQLITE_PREFIX) and "?" not in uri:
         return _check_file(contract, uri.removeprefix(SQLITE_PREFIX))
     return False
@@ -89,9 +89,7 @@ def _check_experiment(rest: Rest, name: str) -> None:
         raise Unclear
     number = experiment["experiment_id"]
     refuse_deleted(name, number, experiment.get("lifecycle_stage"))
-    rest.post(
-        "experiments/set-experiment-tag", experiment_id=number, key=OWNER_TAG, value=name
-    )  # fmt: skip
+    rest.post("experiments/set-experiment-tag", experiment_id=number, key=OWNER_TAG, value=name)
 
 
 def _check_model(rest: Rest, contract: Contract) -> None:

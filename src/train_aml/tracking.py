@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from train_aml.imports import IMPORTS
-from train_aml.locations import Server
+from train_aml.locations import SQLITE_PREFIX, Server
 from train_aml.ownership import refuse_deleted
 from train_aml.problems import StoreProblem, StoreRefusal
 from train_aml.rest import REFUSALS, Rest
@@ -43,7 +44,7 @@ class Tracking:
         server = Server.at(uri)
         with IMPORTS:
             self.client: MlflowClient = _connect(server)
-        self._rest = Rest(server) if uri.startswith(("http://", "https://")) else None
+        self._rest = Rest(server) if server.is_remote else None
         self._contract = contract
         self._uri = server.address
         with refusals(f"tracking server, experiment {contract.workload!r}"):
@@ -170,6 +171,8 @@ def _connect(server: Server) -> MlflowClient:
         _request_auth_provider_registry as providers,
     )
 
+    # That it makes its tables is no news in the middle of a training's log.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
     # The fluent functions that log a model know no client; both must mean the same server.
     mlflow.set_tracking_uri(server.address)
     mlflow.set_registry_uri(server.address)
@@ -197,10 +200,11 @@ def artifact_location(uri: str, experiment: str) -> str | None:
 
     Without a server MLflow would put them under the working directory of the run that came first.
     """
-    prefix = "sqlite:///"
-    if not uri.startswith(prefix):
+    if not uri.startswith(SQLITE_PREFIX):
         return None
-    return (Path(uri.removeprefix(prefix)).resolve().parent / "artifacts" / experiment).as_uri()
+    return (
+        Path(uri.removeprefix(SQLITE_PREFIX)).resolve().parent / "artifacts" / experiment
+    ).as_uri()
 
 
 @contextmanager

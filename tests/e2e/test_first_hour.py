@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from traingate.cli import cli
+from traingate.commands.new import MODEL, OWNER
 
 POLICY = """\
 backend: local
@@ -99,6 +100,12 @@ def test_bad_answers_say_what_to_do(template, traingate, arguments, told):
     result = traingate("new", *arguments)
     assert result.exit_code == 2
     assert told in result.output
+
+
+def test_new_takes_what_the_admissions_schema_takes():
+    known = json.loads((ROOT / "schemas/admission.schema.json").read_text())["properties"]
+    assert known["owner"]["pattern"] == f"^({OWNER.pattern.pattern})$"
+    assert known["model"]["properties"]["name"]["pattern"] == f"^{MODEL.pattern.pattern}$"
 
 
 def test_a_wrong_answer_is_asked_again(template):

@@ -16,41 +16,35 @@ from traingate.new import Answers, gpus_of, request_files, write
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{1,62}")
 
 
-class _Owner(click.ParamType[str]):
-    """An owner as the admission's schema has it."""
+class _Written(click.ParamType[str]):
+    """Text as the admission's schema has it; `told` says how to write what does not match."""
 
-    name = "owner"
-    _pattern = re.compile(r"@[A-Za-z0-9][A-Za-z0-9-]*(/[A-Za-z0-9._-]+)?|[^@\s]+@[^@\s]+")
+    def __init__(self, name: str, pattern: str, told: str) -> None:
+        self.name = name
+        self.pattern = re.compile(pattern)
+        self._told = told
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not self._pattern.fullmatch(value):
-            self.fail(
-                f"{value!r} is no owner: write @organisation/team, @person or an address",
-                param,
-                ctx,
-            )
+        if not self.pattern.fullmatch(value):
+            self.fail(f"{value!r} is no {self._told}", param, ctx)
         return value
 
 
-class _Model(click.ParamType[str]):
-    """A registered model's name as the admission's schema has it."""
-
-    name = "model"
-    _pattern = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_. -]*[A-Za-z0-9_])?")
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not self._pattern.fullmatch(value):
-            self.fail(
-                f"{value!r} is no model name: use letters, digits, `_`, `-`, `.` and inner blanks",
-                param,
-                ctx,
-            )
-        return value
+OWNER = _Written(
+    "owner",
+    r"@[A-Za-z0-9][A-Za-z0-9-]*(/[A-Za-z0-9._-]+)?|[^@\s]+@[^@\s]+",
+    "owner: write @organisation/team, @person or an address",
+)
+MODEL = _Written(
+    "model",
+    r"[A-Za-z0-9_]([A-Za-z0-9_. -]*[A-Za-z0-9_])?",
+    "model name: use letters, digits, `_`, `-`, `.` and inner blanks",
+)
 
 
 @click.command("new")
 @click.argument("workload")
-@click.option("--owner", type=_Owner(), metavar="TEXT",
+@click.option("--owner", type=OWNER, metavar="TEXT",
               help='Who answers for it, as CODEOWNERS writes it: "@contoso/vision".')  # fmt: skip
 @click.option("--need", type=click.Choice(["memory", "time"]), help="Why one node will not do.")
 @click.option("--target", help="The compute it is to run on.")
@@ -59,7 +53,7 @@ class _Model(click.ParamType[str]):
 @click.option("--hours", type=click.FloatRange(0.1, 504), help="The longest a run may take.")
 @click.option("--runs", type=click.IntRange(1), help="How many runs are asked for.")
 @click.option("--days", type=click.IntRange(1), help="How many days the admission is to hold.")
-@click.option("--model", type=_Model(), metavar="TEXT", help="Name of the registered model.")
+@click.option("--model", type=MODEL, metavar="TEXT", help="Name of the registered model.")
 def command(workload: str, **given: object) -> None:
     """Write a new request; what is not given as an option is asked."""
     top = world.repository()
